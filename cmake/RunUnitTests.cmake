@@ -1,0 +1,12 @@
+# Runs every GoogleTest program in DIR; fails if one fails.
+file(GLOB programs ${DIR}/*)
+set(failed "")
+foreach(program ${programs})
+  execute_process(COMMAND ${program} --gtest_brief=1 RESULT_VARIABLE result)
+  if(NOT result EQUAL 0)
+    list(APPEND failed ${program})
+  endif()
+endforeach()
+if(failed)
+  message(FATAL_ERROR "unit tests failed: ${failed}")
+endif()

@@ -1,0 +1,17 @@
+//===- Registration.cpp - everything of FA4 in one call -------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa4/Pipelines/Registration.h"
+
+#include "fa4/Dialect/Attn/IR/AttnDialect.h"
+#include "fa4/Dialect/FA4/IR/FA4Dialect.h"
+#include "fa4/Dialect/Tile/IR/TileDialect.h"
+
+void fa4::registerAllDialects(mlir::DialectRegistry &registry) {
+  registry.insert<FA4Dialect, attn::AttnDialect, tile::TileDialect>();
+}
+
+void fa4::registerAllPasses() {}

@@ -1,0 +1,22 @@
+"""lit configuration: tests are shell lines over our tools and LLVM's FileCheck."""
+
+import os
+
+import lit.formats
+
+config.name = "FA4"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir", ".ptx", ".test"]
+config.excludes = ["Inputs", "CMakeLists.txt", "Unit", "lib", "python"]
+config.test_source_root = os.path.dirname(__file__)
+
+tools = [os.path.join(config.fa4_obj_root, "bin"), config.llvm_tools_dir]
+config.environment["PATH"] = os.pathsep.join(tools + [os.environ.get("PATH", "")])
+for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS"):
+    if name in os.environ:
+        config.environment[name] = os.environ[name]
+
+config.substitutions.append(("%fa4_src_root", config.fa4_src_root))
+config.substitutions.append(("%fa4_obj_root", config.fa4_obj_root))
+if config.sanitizer:
+    config.available_features.add("sanitizer")
