@@ -1,0 +1,348 @@
+//===- TensorArith.cpp - how tensor cores add products ----------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The fast path keeps each number as an f32 significand and an integer
+// exponent. A product of significands has at most 22 bits, so it is exact in
+// f32; scaling by a power of two is exact too, and converting to an integer
+// cuts toward zero, which is the hardware's alignment step.
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa4/Simulator/TensorArith.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/bit.h"
+#include "llvm/Support/MathExtras.h"
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+
+using namespace fa4::sim;
+
+namespace {
+
+/// Below the exponent of every product of two subnormals (2 * -126) there is
+/// nothing to align to: an empty maximum starts here.
+constexpr int32_t kLeastExponent = -252;
+/// A zero has no exponent: it must never win the maximum.
+constexpr int32_t kZeroExponent = -0x4000;
+constexpr uint32_t kCanonicalNaN = 0x7FFFFFFF;
+
+constexpr unsigned kLanes = 8;
+// GNU vector types: the compiler splits them to whatever the host has.
+using Floats = float __attribute__((vector_size(kLanes * sizeof(float))));
+using Ints = int32_t __attribute__((vector_size(kLanes * sizeof(int32_t))));
+using Doubles = double __attribute__((vector_size(kLanes * sizeof(double))));
+using Longs = int64_t __attribute__((vector_size(kLanes * sizeof(int64_t))));
+
+template <typename Vector, typename Scalar>
+inline Vector load(const Scalar *from) {
+  Vector value;
+  __builtin_memcpy(&value, from, sizeof(Vector));
+  return value;
+}
+
+inline Ints larger(Ints a, Ints b) { return a > b ? a : b; }
+
+uint32_t specialBits(ElementType result, NumberClass kind, bool negative) {
+  bool half = result == ElementType::F16;
+  if (kind == NumberClass::NaN) {
+    return half ? 0x7FFF : kCanonicalNaN;
+  }
+  return half ? (negative ? 0xFC00 : 0x7C00) : (negative ? 0xFF800000 : 0x7F800000);
+}
+
+/// `value`, exact in double, to the instruction's output format.
+uint32_t finishSum(const SumRule &rule, double value) {
+  if (rule.result == ElementType::F16) {
+    return roundToElement(ElementType::F16, value);
+  }
+  double magnitude = std::fabs(value);
+  uint32_t bits;
+  if (magnitude < 0x1p-126) {
+    // f32 subnormals count units of 2^-149.
+    bits = uint32_t(magnitude * 0x1p149);
+  } else {
+    uint64_t cut = llvm::bit_cast<uint64_t>(magnitude) & ~((uint64_t(1) << 29) - 1);
+    bits = llvm::bit_cast<uint32_t>(float(llvm::bit_cast<double>(cut)));
+  }
+  if (bits < 0x7F800000) {
+    bits &= ~((1u << (23 - rule.resultBits)) - 1);
+  }
+  return bits | (std::signbit(value) ? 0x80000000 : 0);
+}
+
+} // namespace
+
+SumRule fa4::sim::hopperSumRule(ElementType a, ElementType result) {
+  bool narrow = a == ElementType::E4M3 || a == ElementType::E5M2;
+  return {narrow ? 13u : 25u, narrow ? 13u : 23u, result};
+}
+
+SumRule fa4::sim::blackwellSumRule(ElementType result) { return {25, 23, result}; }
+
+//===----------------------------------------------------------------------===//
+// TensorPanel
+//===----------------------------------------------------------------------===//
+
+TensorPanel::TensorPanel(Role role, ElementType type, unsigned rows, unsigned depth)
+    : role(role), type(type), numRows(rows), numDepth(depth), significand(size_t(rows) * depth),
+      exponent(size_t(rows) * depth, kZeroExponent), value(size_t(rows) * depth),
+      raw(size_t(rows) * depth), special(rows) {}
+
+void TensorPanel::set(unsigned row, unsigned k, uint32_t bits) {
+  Decoded number = decodeElement(type, bits);
+  size_t at = index(row, k);
+  raw[at] = bits;
+  significand[at] = negated ? -number.significand : number.significand;
+  exponent[at] = number.significand == 0 ? kZeroExponent : number.exponent;
+  value[at] = float(elementToDouble(type, bits));
+  value[at] = negated ? -value[at] : value[at];
+  special[row] |= number.kind != NumberClass::Finite;
+}
+
+void TensorPanel::negate() {
+  negated = !negated;
+  for (std::vector<float> *numbers : {&significand, &value}) {
+    for (float &number : *numbers) {
+      number = -number;
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// One output, by the definition
+//===----------------------------------------------------------------------===//
+
+uint32_t fa4::sim::fusedSum(const SumRule &rule, ElementType type, llvm::ArrayRef<uint32_t> a,
+                            llvm::ArrayRef<uint32_t> b, bool negateProducts, uint32_t c,
+                            unsigned cShift) {
+  // Significands as integers: 23 fraction bits hold every format.
+  constexpr int kFraction = 23;
+  struct Term {
+    __int128 magnitude;
+    int exponent;
+    int fraction;
+    bool negative;
+  };
+  llvm::SmallVector<Term, 33> terms;
+  bool seenNaN = false, seenInfinity[2] = {false, false};
+  int largest = kLeastExponent;
+  auto add = [&](double magnitude, int exponent, int fraction, bool negative) {
+    if (magnitude != 0) {
+      largest = std::max(largest, exponent);
+      terms.push_back({__int128(magnitude), exponent, fraction, negative});
+    }
+  };
+
+  for (auto [aBits, bBits] : llvm::zip_equal(a, b)) {
+    Decoded x = decodeElement(type, aBits), y = decodeElement(type, bBits);
+    bool negative = (x.negative != y.negative) != negateProducts;
+    if (x.kind == NumberClass::NaN || y.kind == NumberClass::NaN) {
+      seenNaN = true;
+    } else if (x.kind == NumberClass::Infinity || y.kind == NumberClass::Infinity) {
+      bool zero = (x.kind == NumberClass::Finite && x.significand == 0) ||
+                  (y.kind == NumberClass::Finite && y.significand == 0);
+      seenNaN |= zero;
+      seenInfinity[negative] |= !zero;
+    } else {
+      double product = std::fabs(double(x.significand) * double(y.significand));
+      add(std::ldexp(product, 2 * kFraction), x.exponent + y.exponent, 2 * kFraction, negative);
+    }
+  }
+  Decoded start = decodeElement(rule.result, c);
+  if (start.kind == NumberClass::NaN) {
+    seenNaN = true;
+  } else if (start.kind == NumberClass::Infinity) {
+    seenInfinity[start.negative] = true;
+  } else {
+    add(std::ldexp(std::fabs(double(start.significand)), kFraction), start.exponent - int(cShift),
+        kFraction, start.negative);
+  }
+  if (seenNaN || (seenInfinity[0] && seenInfinity[1])) {
+    return specialBits(rule.result, NumberClass::NaN, false);
+  }
+  if (seenInfinity[0] || seenInfinity[1]) {
+    return specialBits(rule.result, NumberClass::Infinity, seenInfinity[1]);
+  }
+
+  __int128 total = 0;
+  for (const Term &term : terms) {
+    // A unit of the sum is 2^(largest - f); shifting a magnitude cuts it.
+    int shift = int(rule.fractionBits) - term.fraction - (largest - term.exponent);
+    __int128 cut = shift >= 0     ? term.magnitude << shift
+                   : shift > -127 ? term.magnitude >> -shift
+                                  : 0;
+    total += term.negative ? -cut : cut;
+  }
+  // f + log2(4 * 33) bits fit a double.
+  return finishSum(rule, std::ldexp(double(total), largest - int(rule.fractionBits)));
+}
+
+//===----------------------------------------------------------------------===//
+// Whole matrices
+//===----------------------------------------------------------------------===//
+
+namespace fa4::sim {
+
+/// The three ways of computing a whole instruction; a class only to see into
+/// the panels.
+class FusedSum {
+public:
+  FusedSum(const SumRule &rule, const TensorPanel &a, const TensorPanel &b,
+           llvm::ArrayRef<uint32_t> c, llvm::MutableArrayRef<uint32_t> d, unsigned cShift)
+      : rule(rule), a(a), b(b), c(c), d(d), cShift(cShift) {}
+
+  void runExact();
+  template <typename Number>
+  void runInOrder();
+
+private:
+  void exactBlock(unsigned row, unsigned column, double *sums) const;
+  uint32_t slowOutput(unsigned row, unsigned column) const;
+  /// C of one output, or +0 where D starts from the products alone.
+  uint32_t startBits(size_t at) const { return c.empty() ? 0 : c[at]; }
+  double startValue(size_t at) const;
+
+  const SumRule &rule;
+  const TensorPanel &a, &b;
+  llvm::ArrayRef<uint32_t> c;
+  llvm::MutableArrayRef<uint32_t> d;
+  unsigned cShift;
+};
+
+} // namespace fa4::sim
+
+uint32_t FusedSum::slowOutput(unsigned row, unsigned column) const {
+  llvm::SmallVector<uint32_t, 32> left, right;
+  for (unsigned k = 0; k < a.numDepth; ++k) {
+    left.push_back(a.raw[a.index(row, k)]);
+    right.push_back(b.raw[b.index(column, k)]);
+  }
+  return fusedSum(rule, a.type, left, right, a.negated != b.negated,
+                  startBits(size_t(row) * b.numRows + column), cShift);
+}
+
+/// The sums of `kLanes` neighbouring columns, as exact doubles.
+void FusedSum::exactBlock(unsigned row, unsigned column, double *sums) const {
+  const unsigned depth = a.numDepth, width = b.numRows;
+  const float *aSignificand = &a.significand[a.index(row, 0)];
+  const int32_t *aExponent = &a.exponent[a.index(row, 0)];
+  const float *bSignificand = &b.significand[column];
+  const int32_t *bExponent = &b.exponent[column];
+
+  float cSignificand[kLanes] = {};
+  int32_t cExponent[kLanes];
+  std::fill_n(cExponent, kLanes, kZeroExponent);
+  if (!c.empty()) {
+    for (unsigned lane = 0; lane < kLanes; ++lane) {
+      Decoded start = decodeElement(rule.result, c[size_t(row) * width + column + lane]);
+      cSignificand[lane] = start.significand;
+      if (start.significand != 0) {
+        cExponent[lane] = start.exponent - int(cShift);
+      }
+    }
+  }
+
+  Ints least = Ints{} + kLeastExponent;
+  Ints largest = larger(load<Ints>(cExponent), least);
+  for (unsigned k = 0; k < depth; ++k) {
+    largest = larger(largest, load<Ints>(bExponent + size_t(k) * width) + aExponent[k]);
+  }
+
+  // Exponent field of the f32 that scales a term: 127 + f - (largest - own).
+  // Terms that far below vanish, so clamping keeps the field a normal number.
+  const int32_t fraction = int32_t(rule.fractionBits);
+  Ints base = 127 + fraction - largest;
+  Ints floor = Ints{} + 1;
+  auto cut = [&](Floats significand, Ints exponent) {
+    Ints field = larger(base + exponent, floor) << 23;
+    return __builtin_convertvector(significand * (Floats)field, Ints);
+  };
+
+  Doubles total =
+      __builtin_convertvector(cut(load<Floats>(cSignificand), load<Ints>(cExponent)), Doubles);
+  // Each cut term is below 2^27, so eight of them fit 32 bits.
+  for (unsigned first = 0; first < depth; first += 8) {
+    Ints partial = {};
+    for (unsigned k = first, end = std::min(first + 8, depth); k < end; ++k) {
+      Floats product = load<Floats>(bSignificand + size_t(k) * width) * aSignificand[k];
+      partial += cut(product, load<Ints>(bExponent + size_t(k) * width) + aExponent[k]);
+    }
+    total += __builtin_convertvector(partial, Doubles);
+  }
+  Longs scale = (__builtin_convertvector(largest - fraction, Longs) + 1023) << 52;
+  total *= (Doubles)scale;
+  __builtin_memcpy(sums, &total, sizeof(total));
+}
+
+void FusedSum::runExact() {
+  const unsigned width = b.numRows;
+  // The fast path's 32-bit terms hold f up to 25; all widths are multiples of 8.
+  const bool fast = rule.fractionBits <= 25 && width % kLanes == 0;
+  auto isSpecialC = [&](uint32_t bits) {
+    return decodeElement(rule.result, bits).kind != NumberClass::Finite;
+  };
+  for (unsigned row = 0; row < a.numRows; ++row) {
+    for (unsigned column = 0; column < width; column += kLanes) {
+      unsigned lanes = std::min(kLanes, width - column);
+      double sums[kLanes];
+      if (fast) {
+        exactBlock(row, column, sums);
+      }
+      for (unsigned lane = 0; lane < lanes; ++lane) {
+        size_t at = size_t(row) * width + column + lane;
+        bool special =
+            a.special[row] || b.special[column + lane] || (!c.empty() && isSpecialC(c[at]));
+        d[at] = fast && !special ? finishSum(rule, sums[lane]) : slowOutput(row, column + lane);
+      }
+    }
+  }
+}
+
+double FusedSum::startValue(size_t at) const {
+  return c.empty() ? 0 : elementToDouble(rule.result, c[at]) * std::ldexp(1.0, -int(cShift));
+}
+
+/// Sums in K order, all columns of a row side by side, in `Number` arithmetic.
+/// In f32 this is the chain of fused multiply-adds, because products of these
+/// formats are exact there.
+template <typename Number>
+void FusedSum::runInOrder() {
+  const unsigned width = b.numRows;
+  std::vector<Number> sums(width);
+  for (unsigned row = 0; row < a.numRows; ++row) {
+    size_t out = size_t(row) * width;
+    for (unsigned column = 0; column < width; ++column) {
+      sums[column] = Number(startValue(out + column));
+    }
+    for (unsigned k = 0; k < a.numDepth; ++k) {
+      Number left = a.value[a.index(row, k)];
+      const float *right = &b.value[b.index(0, k)];
+      for (unsigned column = 0; column < width; ++column) {
+        sums[column] += left * Number(right[column]);
+      }
+    }
+    for (unsigned column = 0; column < width; ++column) {
+      d[out + column] = roundToElement(rule.result, sums[column]);
+    }
+  }
+}
+
+void fa4::sim::multiplyAccumulate(const SumRule &rule, TensorMode mode, const TensorPanel &a,
+                                  const TensorPanel &b, llvm::ArrayRef<uint32_t> c,
+                                  llvm::MutableArrayRef<uint32_t> d, unsigned cShift) {
+  assert(a.depth() == b.depth() && d.size() == size_t(a.rows()) * b.rows() &&
+         (c.empty() || c.size() == d.size()) && "shapes agree");
+  FusedSum sum(rule, a, b, c, d, cShift);
+  switch (mode) {
+  case TensorMode::Exact:
+    return sum.runExact();
+  case TensorMode::F32Fma:
+    return sum.runInOrder<float>();
+  case TensorMode::F64:
+    return sum.runInOrder<double>();
+  }
+}
