@@ -72,6 +72,29 @@ function(fa4_add_unittest name)
   set_property(GLOBAL APPEND PROPERTY FA4_UNIT_TESTS ${name})
 endfunction()
 
+# fa4_install_library(NAME): installs and exports it, with its headers' folder.
+function(fa4_install_library name)
+  target_include_directories(${name} INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  install(TARGETS ${name} EXPORT FA4Targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endfunction()
+
+# fa4_install_package(): headers, generated headers and the CMake package.
+function(fa4_install_package)
+  include(CMakePackageConfigHelpers)
+  set(package ${CMAKE_INSTALL_LIBDIR}/cmake/FA4)
+  foreach(tree ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
+    install(DIRECTORY ${tree}/include/fa4 DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING
+      PATTERN "*.h" PATTERN "*.inc" PATTERN "*.td" PATTERN "CMakeFiles" EXCLUDE)
+  endforeach()
+  install(EXPORT FA4Targets NAMESPACE FA4:: DESTINATION ${package})
+  configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/FA4Config.cmake.in
+    ${PROJECT_BINARY_DIR}/FA4Config.cmake INSTALL_DESTINATION ${package})
+  write_basic_package_version_file(${PROJECT_BINARY_DIR}/FA4ConfigVersion.cmake
+    COMPATIBILITY SameMinorVersion)
+  install(FILES ${PROJECT_BINARY_DIR}/FA4Config.cmake ${PROJECT_BINARY_DIR}/FA4ConfigVersion.cmake
+    DESTINATION ${package})
+endfunction()
+
 # Adds those of the named folders that exist.
 function(fa4_add_existing_subdirectories)
   foreach(dir ${ARGN})

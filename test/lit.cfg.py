@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """lit configuration: tests are shell lines over our tools and LLVM's FileCheck."""
 
 import os
@@ -6,8 +7,8 @@ import lit.formats
 
 config.name = "FA4"
 config.test_format = lit.formats.ShTest(execute_external=False)
-config.suffixes = [".mlir", ".ptx", ".test"]
-config.excludes = ["Inputs", "CMakeLists.txt", "Unit", "lib", "python"]
+config.suffixes = [".mlir", ".ptx", ".test", ".c"]
+config.excludes = ["Inputs", "CMakeLists.txt", "Unit", "lib", "python", "Fuzz"]
 config.test_source_root = os.path.dirname(__file__)
 
 tools = [os.path.join(config.fa4_obj_root, "bin"), config.llvm_tools_dir]
@@ -18,5 +19,8 @@ for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS"):
 
 config.substitutions.append(("%fa4_src_root", config.fa4_src_root))
 config.substitutions.append(("%fa4_obj_root", config.fa4_obj_root))
+config.substitutions.append(("%fa4_plugin", os.path.join(config.fa4_obj_root, "lib", "FA4Plugin.so")))
+config.substitutions.append(("%stock_mlir_opt", os.path.join(config.llvm_tools_dir, "mlir-opt")))
+config.substitutions.append(("%python", config.python))
 if config.sanitizer:
     config.available_features.add("sanitizer")
