@@ -1,4 +1,4 @@
-//===- FA4Dialect.td - the fa4 dialect -----------------------*- tablegen -*-===//
+//===- FA4Dialect.td - the fa4 dialect -------------------------*- tablegen -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -13,6 +13,19 @@ def FA4_Dialect : Dialect {
   let name = "fa4";
   let cppNamespace = "::fa4";
   let summary = "target facts and schedules, as attributes";
+  let description = [{
+    Two attributes and no op: `#fa4.target`, the facts of a chip, and
+    `#fa4.schedule`, the plan of one kernel. They stand below both other
+    dialects, so that neither of those needs the other.
+
+    The dialect's one discardable attribute is `fa4.target` on a module; any
+    other `fa4.` attribute on an operation is an error, not a silent remark.
+  }];
+  let useDefaultAttributePrinterParser = 1;
+  let hasOperationAttrVerify = 1;
+  let extraClassDeclaration = [{
+    void registerAttributes();
+  }];
 }
 
 #endif // FA4_DIALECT_FA4_IR_FA4DIALECT_TD
