@@ -1,4 +1,4 @@
-//===- AttnDialect.cpp - registration of the attn dialect ---------------------===//
+//===- AttnDialect.cpp - registration of the attn dialect -----------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -6,6 +6,8 @@
 
 #include "fa4/Dialect/Attn/IR/AttnDialect.h"
 
+#include "fa4/Dialect/Attn/IR/AttnAttributes.h"
+
 #include "fa4/Dialect/Attn/IR/AttnDialect.cpp.inc"
 
-void fa4::attn::AttnDialect::initialize() {}
+void fa4::attn::AttnDialect::initialize() { registerAttributes(); }

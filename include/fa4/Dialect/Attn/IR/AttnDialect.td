@@ -13,6 +13,18 @@ def Attn_Dialect : Dialect {
   let name = "attn";
   let cppNamespace = "::fa4::attn";
   let summary = "attention as one op: what to compute";
+  let description = [{
+    What to compute and nothing about how: no hardware word stands in this
+    dialect. One op per direction, on tensors or memrefs, with masks as
+    attributes and operands, and the score modification as a region.
+
+    Labels such as S3 or M7 name rules of the contract in
+    `docs/Dialects/Attn/Rationale.md`; verifier checks and tests carry them.
+  }];
+  let useDefaultAttributePrinterParser = 1;
+  let extraClassDeclaration = [{
+    void registerAttributes();
+  }];
 }
 
 #endif // FA4_DIALECT_ATTN_IR_ATTNDIALECT_TD

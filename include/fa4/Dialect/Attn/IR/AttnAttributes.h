@@ -1,0 +1,39 @@
+//===- AttnAttributes.h - layouts and masks -------------------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA4_DIALECT_ATTN_IR_ATTNATTRIBUTES_H
+#define FA4_DIALECT_ATTN_IR_ATTNATTRIBUTES_H
+
+#include "fa4/Dialect/Attn/IR/AttnDialect.h"
+#include "mlir/IR/Attributes.h"
+#include "mlir/IR/BuiltinAttributes.h"
+
+#include <cstdint>
+#include <optional>
+
+#include "fa4/Dialect/Attn/IR/AttnEnums.h.inc"
+
+namespace fa4::attn {
+
+/// Key j is kept for row i iff `aligned(i) + lower <= j <= aligned(i) + upper`;
+/// an absent end does not bound.
+struct MaskBounds {
+  MaskAlignment alignment = MaskAlignment::BottomRight;
+  std::optional<int64_t> lower;
+  std::optional<int64_t> upper;
+
+  /// Whether every key of every row is kept.
+  bool isTrivial() const { return !lower && !upper; }
+};
+
+} // namespace fa4::attn
+
+#include "fa4/Dialect/Attn/IR/AttnInterfaces.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "fa4/Dialect/Attn/IR/AttnAttributes.h.inc"
+
+#endif // FA4_DIALECT_ATTN_IR_ATTNATTRIBUTES_H
