@@ -50,7 +50,7 @@ def steps(jobs):
         Step("build", ["bash", "-c", f". scripts/lib.sh && configure dev build && ninja -C build -j {jobs} all fa4-tests"], 25),
         Step("docs", ["ninja", "-C", "build", "-j", jobs, "fa4-doc"], 5),
         Step("gate-linkage", [*gates, "linkage"], 2),
-        Step("lit", [python, LIT, "-sv", "-j", jobs, "--timeout=300", "build/test"], 10, counts=True),
+        Step("lit", [python, LIT, "-sv", "-j", jobs, "build/test"], 10, counts=True),
         Step("unit", [python, "scripts/run_unit_tests.py", "build/unittests"], 10, counts=True),
         Step("installed-package", ["ninja", "-C", "build", "check-fa4-install"], 5),
         *(Step(name, ["ninja", "-C", "build", "-j", jobs, f"check-fa4-{name}"], 12, counts=True, needs=f"check-fa4-{name}")
@@ -58,7 +58,7 @@ def steps(jobs):
         Step("gate-clang_tidy", [*gates, "clang_tidy"], 12),
         Step("sanitizer-build", ["bash", "-c", f". scripts/lib.sh && configure asan build-asan && ninja -C build-asan -j {jobs} fa4-tests"], 15),
         Step("sanitizer-unit", [python, "scripts/run_unit_tests.py", "build-asan/unittests"], 10, counts=True),
-        Step("sanitizer-lit", [python, LIT, "-sv", "-j", jobs, "--timeout=300", "build-asan/test"], 10, counts=True),
+        Step("sanitizer-lit", [python, LIT, "-sv", "-j", jobs, "build-asan/test"], 10, counts=True),
     ]
 
 
