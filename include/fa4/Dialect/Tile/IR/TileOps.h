@@ -1,0 +1,29 @@
+//===- TileOps.h - ops of the tile dialect -*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Op classes of all three phases.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA4_DIALECT_TILE_IR_TILEOPS_H
+#define FA4_DIALECT_TILE_IR_TILEOPS_H
+
+#include "fa4/Dialect/Tile/IR/TileAttrs.h"
+#include "fa4/Dialect/Tile/IR/TileDialect.h"
+#include "fa4/Dialect/Tile/IR/TileResources.h"
+#include "fa4/Dialect/Tile/IR/TileTypes.h"
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#define GET_OP_CLASSES
+#include "fa4/Dialect/Tile/IR/TileOps.h.inc"
+
+#endif // FA4_DIALECT_TILE_IR_TILEOPS_H

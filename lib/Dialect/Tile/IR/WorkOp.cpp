@@ -1,0 +1,233 @@
+//===- WorkOp.cpp - tile.work -*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The work is the one computation of coordinates and trip counts. Its spelling
+// names results, so facts are checked by name when they are read.
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa4/Dialect/Tile/IR/TileOps.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+using namespace fa4::tile;
+
+YieldOp WorkOp::getYield() { return cast<YieldOp>(getBody().front().getTerminator()); }
+
+std::optional<unsigned> WorkOp::findResult(StringRef name) {
+  for (unsigned index = 0; index < getNumWorkResults(); ++index) {
+    if (getResultName(index) == name) {
+      return index;
+    }
+  }
+  return std::nullopt;
+}
+
+bool WorkOp::impliesAtLeast(unsigned result, int64_t constant) {
+  return llvm::any_of(getFacts().getAsRange<FactAttr>(), [&](FactAttr fact) {
+    return fact.isConstantLower() && fact.getUpper() == result && fact.getConstant() >= constant;
+  });
+}
+
+void WorkOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setNameFn) {
+  if (region.getNumArguments() > 0) {
+    setNameFn(region.getArgument(0), "t");
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Spelling
+//===----------------------------------------------------------------------===//
+
+/// A name as written, `%q0` without the sign.
+static ParseResult parseResultName(OpAsmParser &parser, StringRef &name) {
+  OpAsmParser::UnresolvedOperand operand;
+  if (parser.parseOperand(operand, /*allowResultNumber=*/false)) {
+    return failure();
+  }
+  name = operand.name.drop_front();
+  return success();
+}
+
+/// One side of a fact: the number of a result, or -1 and a constant.
+static ParseResult parseFactSide(OpAsmParser &parser, ArrayRef<Attribute> names, int64_t &side,
+                                 int64_t &constant) {
+  OptionalParseResult integer = parser.parseOptionalInteger(constant);
+  if (integer.has_value()) {
+    side = -1;
+    return *integer;
+  }
+  SMLoc loc = parser.getCurrentLocation();
+  StringRef name;
+  if (parseResultName(parser, name)) {
+    return failure();
+  }
+  auto found = llvm::find_if(
+      names, [&](Attribute attr) { return cast<StringAttr>(attr).getValue() == name; });
+  if (found == names.end()) {
+    return parser.emitError(loc) << "expected a fact to speak of a result of the work, but got '%"
+                                 << name << "'";
+  }
+  side = found - names.begin();
+  return success();
+}
+
+ParseResult WorkOp::parse(OpAsmParser &parser, OperationState &result) {
+  Builder &builder = parser.getBuilder();
+  Type i32 = builder.getI32Type();
+  StringAttr name;
+  SmallVector<OpAsmParser::Argument> args(1);
+  OpAsmParser::UnresolvedOperand tiles;
+  Type tilesType;
+  SmallVector<OpAsmParser::UnresolvedOperand> uses;
+  SmallVector<Type> useTypes;
+  if (parser.parseSymbolName(name, getSymNameAttrName(result.name), result.attributes) ||
+      parser.parseLParen() || parser.parseArgument(args.front()) || parser.parseRParen() ||
+      parser.parseKeyword("tiles") || parser.parseLParen() || parser.parseOperand(tiles) ||
+      parser.parseColonType(tilesType) || parser.parseRParen() ||
+      parser.resolveOperand(tiles, tilesType, result.operands)) {
+    return failure();
+  }
+  args.front().type = i32;
+  SMLoc usesLoc = parser.getCurrentLocation();
+  if (succeeded(parser.parseOptionalKeyword("uses"))) {
+    if (parser.parseLParen() || parser.parseOperandList(uses) ||
+        parser.parseColonTypeList(useTypes) || parser.parseRParen() ||
+        parser.resolveOperands(uses, useTypes, usesLoc, result.operands)) {
+      return failure();
+    }
+  }
+  for (auto [use, type] : llvm::zip_equal(uses, useTypes)) {
+    OpAsmParser::Argument arg;
+    arg.ssaName = use;
+    arg.type = type;
+    args.push_back(arg);
+  }
+
+  SmallVector<Attribute> names, facts;
+  auto parseName = [&]() -> ParseResult {
+    StringRef resultName;
+    if (parseResultName(parser, resultName)) {
+      return failure();
+    }
+    names.push_back(builder.getStringAttr(resultName));
+    return success();
+  };
+  auto parseFact = [&]() -> ParseResult {
+    int64_t lower = -1, upper = -1, constant = 0;
+    if (parseFactSide(parser, names, lower, constant) || parser.parseLess() ||
+        parser.parseEqual() || parseFactSide(parser, names, upper, constant)) {
+      return failure();
+    }
+    auto fact = parser.getChecked<FactAttr>(builder.getContext(), lower, upper, constant);
+    facts.push_back(fact);
+    return success(static_cast<bool>(fact));
+  };
+  if (parser.parseArrow() ||
+      parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Paren, parseName) ||
+      (succeeded(parser.parseOptionalKeyword("facts")) &&
+       parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Paren, parseFact)) ||
+      parser.parseOptionalAttrDictWithKeyword(result.attributes)) {
+    return failure();
+  }
+  result.addAttribute(getResultNamesAttrName(result.name), builder.getArrayAttr(names));
+  result.addAttribute(getFactsAttrName(result.name), builder.getArrayAttr(facts));
+  Region *body = result.addRegion();
+  if (parser.parseRegion(*body, args, /*enableNameShadowing=*/true)) {
+    return failure();
+  }
+  WorkOp::ensureTerminator(*body, builder, result.location);
+  return success();
+}
+
+void WorkOp::print(OpAsmPrinter &printer) {
+  printer << ' ';
+  printer.printSymbolName(getSymName());
+  SmallVector<Value> shadowed{Value()}; // the tile's number has a name of its own
+  llvm::append_range(shadowed, getUses());
+  printer.shadowRegionArgs(getBody(), shadowed);
+  printer << '(' << getBody().getArgument(0) << ") tiles(" << getTiles() << " : "
+          << getTiles().getType() << ')';
+  if (!getUses().empty()) {
+    printer << " uses(" << getUses() << " : " << getUses().getTypes() << ')';
+  }
+  printer << " -> (";
+  llvm::interleaveComma(getResultNames().getAsRange<StringAttr>(), printer,
+                        [&](StringAttr name) { printer << '%' << name.getValue(); });
+  printer << ')';
+  if (!getFacts().empty()) {
+    auto printSide = [&](int64_t side, int64_t constant) {
+      if (side < 0) {
+        printer << constant;
+      } else {
+        printer << '%' << getResultName(side);
+      }
+    };
+    printer << " facts(";
+    llvm::interleaveComma(getFacts().getAsRange<FactAttr>(), printer, [&](FactAttr fact) {
+      printSide(fact.getLower(), fact.getConstant());
+      printer << " <= ";
+      printSide(fact.getUpper(), fact.getConstant());
+    });
+    printer << ')';
+  }
+  printer.printOptionalAttrDictWithKeyword(
+      (*this)->getAttrs(), {getSymNameAttrName(), getResultNamesAttrName(), getFactsAttrName()});
+  printer << ' ';
+  printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
+}
+
+//===----------------------------------------------------------------------===//
+// Verification
+//===----------------------------------------------------------------------===//
+
+LogicalResult WorkOp::verify() {
+  llvm::StringSet<> seen;
+  for (auto name : getResultNames().getAsRange<StringAttr>()) {
+    if (!seen.insert(name.getValue()).second) { // work C2
+      return emitOpError() << "expected result names to differ, but got '" << name.getValue()
+                           << "' twice";
+    }
+  }
+  auto count = static_cast<int64_t>(getNumWorkResults());
+  for (auto fact : getFacts().getAsRange<FactAttr>()) {
+    if (fact.getLower() >= count || fact.getUpper() >= count) { // work C3
+      return emitOpError() << "expected facts to speak of " << count << " results, but got result "
+                           << std::max(fact.getLower(), fact.getUpper());
+    }
+  }
+  return success();
+}
+
+LogicalResult WorkOp::verifyRegions() {
+  SmallVector<Type> expected{IntegerType::get(getContext(), 32)};
+  llvm::append_range(expected, getUses().getTypes());
+  if (getBody().getArgumentTypes() != TypeRange(expected)) { // work C1
+    return emitOpError() << "expected region arguments to be " << TypeRange(expected)
+                         << ", but got " << TypeRange(getBody().getArgumentTypes());
+  }
+  auto yield = dyn_cast<YieldOp>(getBody().front().getTerminator());
+  if (!yield || yield.getValues().size() != getNumWorkResults()) { // work C2
+    return emitOpError() << "expected the region to yield " << getNumWorkResults()
+                         << " values, but got " << (yield ? yield.getValues().size() : 0);
+  }
+  for (Type type : yield.getValues().getTypes()) {
+    if (!type.isSignlessInteger(32)) { // work C2
+      return yield.emitOpError() << "expected results of a work to be i32, but got " << type;
+    }
+  }
+  WalkResult result = getBody().walk([&](Operation *op) {
+    if (isa<FetchOp>(op) || op->hasTrait<OpTrait::HasRecursiveMemoryEffects>() ||
+        isMemoryEffectFree(op)) {
+      return WalkResult::advance();
+    }
+    op->emitOpError() << "expected ops inside a work to be free of memory effects"; // work C4
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
