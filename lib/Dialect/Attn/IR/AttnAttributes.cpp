@@ -50,6 +50,18 @@ void AttnDialect::registerAttributes() {
       >();
 }
 
+TensorDims attn::getTensorDims(Layout layout) {
+  switch (layout) {
+  case Layout::BSHD:
+    return {0, 1, 2, 3};
+  case Layout::BHSD:
+    return {0, 2, 1, 3};
+  case Layout::THD:
+    return {std::nullopt, 0, 1, 2};
+  }
+  llvm_unreachable("all layouts are listed");
+}
+
 MaskBounds CausalAttr::getBounds() const { return {getAlignment(), std::nullopt, 0}; }
 
 MaskBounds WindowAttr::getBounds() const {

@@ -6,8 +6,11 @@
 
 #include "fa4/Dialect/Attn/IR/AttnDialect.h"
 
-#include "fa4/Dialect/Attn/IR/AttnAttributes.h"
+#include "fa4/Dialect/FA4/IR/FA4Dialect.h"
 
 #include "fa4/Dialect/Attn/IR/AttnDialect.cpp.inc"
 
-void fa4::attn::AttnDialect::initialize() { registerAttributes(); }
+void fa4::attn::AttnDialect::initialize() {
+  registerAttributes();
+  registerOps();
+}

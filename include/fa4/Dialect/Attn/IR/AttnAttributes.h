@@ -29,6 +29,17 @@ struct MaskBounds {
   bool isTrivial() const { return !lower && !upper; }
 };
 
+/// Where the dimensions of q, k, v and o are (S1); `thd` has no batch.
+struct TensorDims {
+  std::optional<unsigned> batch;
+  unsigned sequence;
+  unsigned head;
+  unsigned depth;
+
+  unsigned rank() const { return depth + 1; }
+};
+TensorDims getTensorDims(Layout layout);
+
 } // namespace fa4::attn
 
 #include "fa4/Dialect/Attn/IR/AttnInterfaces.h.inc"

@@ -32,6 +32,15 @@ def Attn_MaskAlignment : I32EnumAttr<"MaskAlignment", "which corner of the score
   let genSpecializedAttr = 0;
 }
 
+def Attn_ScalePlacement : I32EnumAttr<"ScalePlacement", "where the scale is multiplied", [
+    I32EnumAttrCase<"InExp2", 0, "in_exp2">, I32EnumAttrCase<"BeforeMax", 1, "before_max">]> {
+  let cppNamespace = "::fa4::attn";
+  let genSpecializedAttr = 0;
+}
+def Attn_ScalePlacementAttr : EnumAttr<Attn_Dialect, Attn_ScalePlacement, "scale_placement"> {
+  let assemblyFormat = "$value";
+}
+
 //===----------------------------------------------------------------------===//
 // Masks
 //===----------------------------------------------------------------------===//

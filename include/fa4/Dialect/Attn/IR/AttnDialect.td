@@ -21,9 +21,11 @@ def Attn_Dialect : Dialect {
     Labels such as S3 or M7 name rules of the contract in
     `docs/Dialects/Attn/Rationale.md`; verifier checks and tests carry them.
   }];
+  let dependentDialects = ["::fa4::FA4Dialect"];
   let useDefaultAttributePrinterParser = 1;
   let extraClassDeclaration = [{
     void registerAttributes();
+    void registerOps();
   }];
 }
 
