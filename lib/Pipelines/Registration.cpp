@@ -6,6 +6,7 @@
 
 #include "fa4/Pipelines/Registration.h"
 
+#include "fa4/Conversion/TileToCPU.h"
 #include "fa4/Dialect/Attn/IR/AttnDialect.h"
 #include "fa4/Dialect/FA4/IR/FA4Dialect.h"
 #include "fa4/Dialect/Tile/IR/TileDialect.h"
@@ -14,4 +15,9 @@ void fa4::registerAllDialects(mlir::DialectRegistry &registry) {
   registry.insert<FA4Dialect, attn::AttnDialect, tile::TileDialect>();
 }
 
-void fa4::registerAllPasses() {}
+namespace fa4 {
+#define GEN_PASS_REGISTRATION
+#include "fa4/Conversion/Passes.h.inc"
+} // namespace fa4
+
+void fa4::registerAllPasses() { registerFA4ConversionPasses(); }

@@ -1,0 +1,46 @@
+//===- Passes.td - conversions between levels ------------------*- tablegen -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA4_CONVERSION_PASSES_TD
+#define FA4_CONVERSION_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def ConvertTileToCPU : Pass<"convert-tile-to-cpu", "::mlir::ModuleOp"> {
+  let summary = "T0 kernels as host functions on upstream dialects";
+  let description = [{
+    Turns every `tile.kernel` into a function over memrefs and every
+    `tile.launch` into a call. Tiles become buffers in one arena per thread,
+    their ops become loops over strips of 16 columns, the tile loop becomes an
+    `scf.parallel` of `workers` iterations to which the tiles are dealt in turn.
+
+    Requires: kernels at T0, before any pass of T1.
+
+    Ensures: no op or type of `tile` is left; only `arith`, `func`, `math`,
+    `memref`, `scf` and `vector`. Results do not depend on `workers`, `mma-rows` or
+    the host. Accesses outside a tensor do not happen.
+
+    Fails when: a kernel has an op of another phase or inline PTX, a tile loop
+    carries values, or a tile has an element type that no host buffer holds.
+  }];
+  let options = [
+    Option<"workers", "workers", "int64_t", "8",
+           "iterations of scf.parallel that the tiles of a kernel are dealt to">,
+    Option<"mmaRows", "mma-rows", "int64_t", "8",
+           "rows of the register block of a matrix product">,
+  ];
+  let statistics = [
+    Statistic<"numKernels", "num-kernels", "kernels converted">,
+    Statistic<"numSteps", "num-steps", "steps inlined">,
+    Statistic<"arenaBytes", "arena-bytes", "bytes of the largest arena">,
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::math::MathDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect",
+  ];
+}
+
+#endif // FA4_CONVERSION_PASSES_TD
