@@ -16,6 +16,6 @@ def findings(root):
         if not any(SPDX in line for line in top):
             yield f"{name}:1: expected '{SPDX}' in the first lines"
         if name.endswith(C_FAMILY):
-            title = re.match(r"//===- (\S+) - .*===//$", top[0] if top else "")
+            title = re.match(r"//===- (\S+) .*===//$", top[0] if top else "")
             if not title or Path(title[1]).name != Path(name).name:
-                yield f"{name}:1: expected a title line '//===- {Path(name).name} - what it is ---===//'"
+                yield f"{name}:1: expected a title line '//===- {Path(name).name} ... ---===//'"
