@@ -25,6 +25,7 @@
 #include <cstring>
 #include <limits>
 #include <optional>
+#include <utility>
 
 namespace fa4::support {
 
@@ -66,11 +67,11 @@ std::optional<NpyType> lookupDescr(llvm::StringRef descr) {
   return std::nullopt;
 }
 
-/// Header of an array, each entry set once it was seen.
+/// What a header says.
 struct Header {
-  std::optional<std::string> descr;
-  std::optional<bool> fortranOrder;
-  std::optional<std::vector<int64_t>> shape;
+  std::string descr;
+  bool fortranOrder = false;
+  std::vector<int64_t> shape;
 };
 
 class HeaderParser {
@@ -96,7 +97,7 @@ public:
     if (!rest.trim().empty()) {
       return unexpected("nothing after the dictionary");
     }
-    if (!header.descr || !header.fortranOrder || !header.shape) {
+    if (!sawDescr || !sawOrder || !sawShape) {
       return failure(name, "expected the header to have 'descr', 'fortran_order' and 'shape', "
                            "but got fewer");
     }
@@ -163,7 +164,7 @@ private:
     if (llvm::Error error = expect(":")) {
       return error;
     }
-    if (*key == "descr" && !header.descr) {
+    if (*key == "descr" && !std::exchange(sawDescr, true)) {
       // A structured type is a list here.
       llvm::Expected<std::string> descr = parseString();
       if (!descr) {
@@ -172,17 +173,14 @@ private:
       header.descr = std::move(*descr);
       return llvm::Error::success();
     }
-    if (*key == "fortran_order" && !header.fortranOrder) {
-      if (take("True")) {
-        header.fortranOrder = true;
-      } else if (take("False")) {
-        header.fortranOrder = false;
-      } else {
+    if (*key == "fortran_order" && !std::exchange(sawOrder, true)) {
+      header.fortranOrder = take("True");
+      if (!header.fortranOrder && !take("False")) {
         return unexpected("'True' or 'False'");
       }
       return llvm::Error::success();
     }
-    if (*key == "shape" && !header.shape) {
+    if (*key == "shape" && !std::exchange(sawShape, true)) {
       llvm::Expected<std::vector<int64_t>> shape = parseShape();
       if (!shape) {
         return shape.takeError();
@@ -197,6 +195,7 @@ private:
 
   llvm::StringRef rest;
   llvm::StringRef name;
+  bool sawDescr = false, sawOrder = false, sawShape = false;
 };
 
 /// Bytes of an array, or nothing where they pass the address range. An extent
@@ -383,13 +382,13 @@ llvm::Expected<NpyArray> parseNpy(llvm::StringRef bytes, llvm::StringRef name) {
   if (!header) {
     return header.takeError();
   }
-  std::optional<NpyType> type = lookupDescr(*header->descr);
+  std::optional<NpyType> type = lookupDescr(header->descr);
   if (!type) {
     return failure(name, "expected the element type to be '<f2', '<f4', '<f8', '<i4', '<i8', "
                          "or '<u2' or '|V2' for bf16, but got '" +
-                             *header->descr + "'");
+                             header->descr + "'");
   }
-  std::optional<uint64_t> size = arrayBytes(*header->shape, npyTypeBytes(*type));
+  std::optional<uint64_t> size = arrayBytes(header->shape, npyTypeBytes(*type));
   if (!size || *size != bytes.size()) {
     return failure(name, "expected the data to be " +
                              (size ? llvm::utostr(*size) : std::string("less than 2^64")) +
@@ -397,8 +396,8 @@ llvm::Expected<NpyArray> parseNpy(llvm::StringRef bytes, llvm::StringRef name) {
   }
   NpyArray array;
   array.type = *type;
-  array.shape = std::move(*header->shape);
-  array.fortranOrder = *header->fortranOrder;
+  array.shape = std::move(header->shape);
+  array.fortranOrder = header->fortranOrder;
   array.data.assign(bytes.begin(), bytes.end());
   return array;
 }
