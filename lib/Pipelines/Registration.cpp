@@ -10,6 +10,7 @@
 #include "fa4/Dialect/Attn/IR/AttnDialect.h"
 #include "fa4/Dialect/FA4/IR/FA4Dialect.h"
 #include "fa4/Dialect/Tile/IR/TileDialect.h"
+#include "fa4/Dialect/Tile/Transforms/Passes.h"
 
 void fa4::registerAllDialects(mlir::DialectRegistry &registry) {
   registry.insert<FA4Dialect, attn::AttnDialect, tile::TileDialect>();
@@ -20,4 +21,7 @@ namespace fa4 {
 #include "fa4/Conversion/Passes.h.inc"
 } // namespace fa4
 
-void fa4::registerAllPasses() { registerFA4ConversionPasses(); }
+void fa4::registerAllPasses() {
+  registerFA4ConversionPasses();
+  tile::registerTilePasses();
+}

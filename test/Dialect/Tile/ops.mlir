@@ -13,6 +13,8 @@
 !row = !tile.frag<128xf32>
 !col = !tile.frag<1x128xf32>
 !ids = !tile.frag<128xi32>
+#t = #fa4.target<"sm_100a">
+#s = #fa4.schedule<forward, tile = 128 x 128>
 
 // CHECK-LABEL: tile.def @memory
 // CHECK-SAME: (%[[G:.*]]: !tile.global<1x128x1x64xbf16>, %[[A:.*]]: !tile.global<1x1x128xf32>, %[[I:.*]]: i32)
@@ -55,8 +57,8 @@ tile.def @products(%q: !T, %k: !T, %v: !T, %o: !O, %skip: i1) -> (!Sa, !O) {
 // CHECK-LABEL: tile.def @softmax
 // CHECK-SAME: (%[[S:.*]]: !tile.frag<128x128xf32>, %[[D:.*]]: !tile.frag<128xf32>, %[[L:.*]]: !tile.frag<128xf32>, %[[C:.*]]: f32, %[[I:.*]]: i32, %[[J:.*]]: i32)
 tile.def @softmax(%s: !S, %d: !row, %l: !row, %c: f32, %i: i32, %j: i32) -> (!S, !row, !row) {
-  // CHECK: %[[M:.*]] = tile.mask %[[S]] block(%[[I]], %[[J]]) [] extents(%[[I]], %[[J]]) offset(%[[I]]) : !tile.frag<128x128xf32>
-  %m = tile.mask %s block(%i, %j) [] extents(%i, %j) offset(%i) : !S
+  // CHECK: %[[M:.*]] = tile.mask %[[S]] block(%[[I]], %[[J]]) [#attn.causal] extents(%[[I]], %[[J]]) offset(%[[I]]) : !tile.frag<128x128xf32>
+  %m = tile.mask %s block(%i, %j) [#attn.causal<bottom_right>] extents(%i, %j) offset(%i) : !S
   // CHECK: %[[TOP:.*]] = tile.row_max %[[M]] init(%[[D]]) : !tile.frag<128x128xf32> -> !tile.frag<128xf32>
   %top = tile.row_max %m init(%d) : !S -> !row
   // CHECK: %[[D1:.*]], %[[USE:.*]], %[[A:.*]] = tile.online_max %[[TOP]] from(%[[D]]) scale(%[[C]]) lag(8.000000e+00) : !tile.frag<128xf32>
@@ -113,8 +115,8 @@ tile.def @positions(%s: !S, %ids: !ids, %col: !col, %B: !gd, %i: i32, %j: i32) -
 
 // A def of the kernel, one of the module, carried values, facts of each kind.
 // CHECK-LABEL: tile.kernel @program
-// CHECK-SAME: (%[[G:.*]]: !tile.global<1x128x1x64xbf16>, %[[L:.*]]: !tile.global<1x1x128xf32>, %[[N:.*]]: i32) target("t") schedule("s") {
-tile.kernel @program(%G: !g, %L: !gl, %nt: i32) target("t") schedule("s") {
+// CHECK-SAME: (%[[G:.*]]: !tile.global<1x128x1x64xbf16>, %[[L:.*]]: !tile.global<1x1x128xf32>, %[[N:.*]]: i32) target(#{{.*}}) schedule(#{{.*}}) {
+tile.kernel @program(%G: !g, %L: !gl, %nt: i32) target(#t) schedule(#s) {
   // CHECK: tile.def @pass(%[[T:.*]]: !tile.frag<128x64xbf16>) -> !tile.frag<128x64xbf16> {
   tile.def @pass(%t: !T) -> !T {
     tile.yield %t : !T

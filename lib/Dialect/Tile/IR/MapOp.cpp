@@ -172,11 +172,7 @@ LogicalResult MapOp::verifyRegions() {
     return emitOpError() << "expected region arguments to be " << TypeRange(expected)
                          << ", but got " << TypeRange(getBody().getArgumentTypes());
   }
-  auto yield = dyn_cast<YieldOp>(getBody().front().getTerminator());
-  if (!yield) {
-    return emitOpError() << "expected the region to end in tile.yield, but got "
-                         << getBody().front().getTerminator()->getName();
-  }
+  YieldOp yield = getYield();
   SmallVector<Type> elements;
   for (Value output : getOutputs()) {
     elements.push_back(cast<FragType>(output.getType()).getElementType());

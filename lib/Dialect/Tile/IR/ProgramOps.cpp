@@ -16,20 +16,6 @@
 using namespace mlir;
 using namespace fa4::tile;
 
-/// Checks that `region` ends in a yield of `expected` types.
-static LogicalResult verifyYield(Operation *op, Region &region, TypeRange expected) {
-  auto yield = dyn_cast<YieldOp>(region.front().getTerminator());
-  if (!yield) {
-    return op->emitOpError() << "expected the region to end in tile.yield, but got "
-                             << region.front().getTerminator()->getName();
-  }
-  if (yield.getValues().getTypes() != expected) {
-    return yield.emitOpError() << "expected yielded types to be " << expected << ", but got "
-                               << yield.getValues().getTypes();
-  }
-  return success();
-}
-
 static void printSignatureArgs(OpAsmPrinter &printer, Region &region) {
   printer << '(';
   llvm::interleaveComma(region.getArguments(), printer,
@@ -49,7 +35,8 @@ WorkOp KernelOp::getWork() {
 ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &result) {
   StringAttr name;
   SmallVector<OpAsmParser::Argument> args;
-  Attribute target, schedule;
+  fa4::TargetAttr target;
+  fa4::ScheduleAttr schedule;
   if (parser.parseSymbolName(name, getSymNameAttrName(result.name), result.attributes) ||
       parser.parseArgumentList(args, OpAsmParser::Delimiter::Paren, /*allowType=*/true) ||
       parser.parseKeyword("target") || parser.parseLParen() || parser.parseAttribute(target) ||
@@ -162,8 +149,10 @@ LogicalResult DefOp::verifyRegions() {
     return emitOpError() << "expected region arguments to be " << TypeRange(type.getInputs())
                          << ", but got " << TypeRange(getBody().getArgumentTypes());
   }
-  if (failed(verifyYield(*this, getBody(), type.getResults()))) { // def C2
-    return failure();
+  if (getYield().getValues().getTypes() != TypeRange(type.getResults())) { // def C2
+    return getYield().emitOpError() << "expected yielded types to be "
+                                    << TypeRange(type.getResults()) << ", but got "
+                                    << getYield().getValues().getTypes();
   }
   WalkResult result = getBody().walk([&](StepOp step) {
     step.emitOpError() << "expected a def to contain no step, but got '" << step.getStepName()
@@ -359,7 +348,7 @@ LogicalResult ForEachTileOp::verifyRegions() {
     return emitOpError() << "expected one result for each of " << getInits().size()
                          << " carried values, but got " << getNumResults();
   }
-  return verifyYield(*this, getBody(), getResultTypes()); // for_each_tile C2
+  return success();
 }
 
 LogicalResult ForEachTileOp::verifySymbolUses(SymbolTableCollection &tables) {

@@ -94,6 +94,9 @@ LogicalResult FragType::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "expected element type of a frag to be a float, i1 or i32, but got "
                        << elementType;
   }
+  if (layout && !isa<SpreadAttr>(layout)) { // frag C3
+    return emitError() << "expected layout of a frag to be a #tile.spread, but got " << layout;
+  }
   return success();
 }
 

@@ -11,6 +11,7 @@
 
 #include "fa4/Dialect/Tile/IR/TileOps.h"
 
+#include "fa4/Dialect/Attn/IR/AttnAttributes.h"
 #include "llvm/ADT/StringExtras.h"
 
 #include <cmath>
@@ -216,6 +217,12 @@ LogicalResult RedistributeOp::verify() {
 //===----------------------------------------------------------------------===//
 
 LogicalResult MaskOp::verify() {
+  for (Attribute mask : getMasks()) {
+    if (!isa<fa4::attn::AttnMaskInterface>(mask)) { // mask C2
+      return emitOpError() << "expected masks to implement the attn mask interface, but got "
+                           << mask;
+    }
+  }
   return verifyRank2(*this, "scores", fragOf(getScores())); // mask C1
 }
 

@@ -211,10 +211,10 @@ LogicalResult WorkOp::verifyRegions() {
     return emitOpError() << "expected region arguments to be " << TypeRange(expected)
                          << ", but got " << TypeRange(getBody().getArgumentTypes());
   }
-  auto yield = dyn_cast<YieldOp>(getBody().front().getTerminator());
-  if (!yield || yield.getValues().size() != getNumWorkResults()) { // work C2
+  YieldOp yield = getYield();
+  if (yield.getValues().size() != getNumWorkResults()) { // work C2
     return emitOpError() << "expected the region to yield " << getNumWorkResults()
-                         << " values, but got " << (yield ? yield.getValues().size() : 0);
+                         << " values, but got " << yield.getValues().size();
   }
   for (Type type : yield.getValues().getTypes()) {
     if (!type.isSignlessInteger(32)) { // work C2

@@ -24,6 +24,28 @@ def Tile_AxisAttr : EnumAttr<Tile_Dialect, Tile_Axis, "axis"> {
   let assemblyFormat = "$value";
 }
 
+def Tile_Spread : I32EnumAttr<"Spread", "how a tile lies in the threads of a role", [
+    I32EnumAttrCase<"Rows", 0, "rows">, I32EnumAttrCase<"Rows2", 1, "rows2">,
+    I32EnumAttrCase<"Columns", 2, "columns">, I32EnumAttrCase<"Columns2", 3, "columns2">,
+    I32EnumAttrCase<"Acc", 4, "acc">, I32EnumAttrCase<"A16", 5, "a16">,
+    I32EnumAttrCase<"Quad", 6, "quad">]> {
+  let cppNamespace = "::fa4::tile";
+  let genSpecializedAttr = 0;
+}
+def Tile_SpreadAttr : Tile_Attr<"Spread", "spread"> {
+  let summary = "how a tile is spread over the threads of its role";
+  let description = [{
+    * `rows`: thread r has row r, or the number of row r;
+    * `rows2`: two warpgroups share the rows and take alternate chunks of 32 columns;
+    * `columns`, `columns2`: numbers of columns, each held by all threads that
+      have an element of the column under `rows`, `rows2`;
+    * `acc`, `a16`: the register fragments of wgmma's D, and of its 16-bit A;
+    * `quad`: the number of a row under `acc`, held by the four threads of its quad.
+  }];
+  let parameters = (ins EnumParameter<Tile_Spread>:$value);
+  let assemblyFormat = "`<` $value `>`";
+}
+
 def Tile_Exp2ShareAttr : Tile_Attr<"Exp2Share", "exp2_share"> {
   let summary = "which columns of a tile get the polynomial exp2";
   let description = [{

@@ -37,12 +37,22 @@ def Tile_Dialect : Dialect {
   }];
 }
 
-class Tile_Op<string mnemonic, list<Trait> traits = []>
-    : Op<Tile_Dialect, mnemonic, traits>;
+// The phases an op may stand in; the phase verifiers ask for these.
+def Tile_AtT0 : NativeOpTrait<"AtT0"> { let cppNamespace = "::fa4::tile"; }
+def Tile_AtT1 : NativeOpTrait<"AtT1"> { let cppNamespace = "::fa4::tile"; }
+def Tile_AtT2 : NativeOpTrait<"AtT2"> { let cppNamespace = "::fa4::tile"; }
+defvar T0 = [Tile_AtT0];
+defvar T1 = [Tile_AtT1];
+defvar T2 = [Tile_AtT2];
+defvar T1T2 = [Tile_AtT1, Tile_AtT2];
+defvar T0T1T2 = [Tile_AtT0, Tile_AtT1, Tile_AtT2];
+
+class Tile_Op<string mnemonic, list<Trait> phases, list<Trait> traits = []>
+    : Op<Tile_Dialect, mnemonic, !listconcat(phases, traits)>;
 
 // An op whose results are called `resultName` in dumps.
-class Tile_NamedOp<string mnemonic, string resultName, list<Trait> traits = []>
-    : Tile_Op<mnemonic, !listconcat(traits,
+class Tile_NamedOp<string mnemonic, string resultName, list<Trait> phases, list<Trait> traits = []>
+    : Tile_Op<mnemonic, phases, !listconcat(traits,
           [DeclareOpInterfaceMethods<OpAsmOpInterface>])> {
   code nameResults = [{
     void getAsmResultNames(::mlir::OpAsmSetValueNameFn setNameFn) {

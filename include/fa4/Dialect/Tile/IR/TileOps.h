@@ -11,8 +11,10 @@
 #ifndef FA4_DIALECT_TILE_IR_TILEOPS_H
 #define FA4_DIALECT_TILE_IR_TILEOPS_H
 
+#include "fa4/Dialect/FA4/IR/FA4Attributes.h"
 #include "fa4/Dialect/Tile/IR/TileAttrs.h"
 #include "fa4/Dialect/Tile/IR/TileDialect.h"
+#include "fa4/Dialect/Tile/IR/TilePhases.h"
 #include "fa4/Dialect/Tile/IR/TileResources.h"
 #include "fa4/Dialect/Tile/IR/TileTypes.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"

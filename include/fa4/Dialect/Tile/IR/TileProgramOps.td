@@ -12,6 +12,7 @@
 #ifndef FA4_DIALECT_TILE_IR_TILEPROGRAMOPS_TD
 #define FA4_DIALECT_TILE_IR_TILEPROGRAMOPS_TD
 
+include "fa4/Dialect/FA4/IR/FA4Attributes.td"
 include "fa4/Dialect/Tile/IR/TileAttrs.td"
 include "fa4/Dialect/Tile/IR/TileTypes.td"
 include "mlir/IR/BuiltinAttributeInterfaces.td"
@@ -19,7 +20,7 @@ include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/ControlFlowInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
-def Tile_KernelOp : Tile_Op<"kernel", [IsolatedFromAbove, HasParent<"::mlir::ModuleOp">, Symbol,
+def Tile_KernelOp : Tile_Op<"kernel", T0T1T2, [IsolatedFromAbove, HasParent<"::mlir::ModuleOp">, Symbol,
     SymbolTable, NoTerminator, SingleBlock]> {
   let summary = "one kernel: its memory map, work, steps or roles";
   let description = [{
@@ -37,7 +38,7 @@ def Tile_KernelOp : Tile_Op<"kernel", [IsolatedFromAbove, HasParent<"::mlir::Mod
     * (C1) arguments are `!tile.global` or scalars;
     * (C2) exactly one `tile.work`.
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, AnyAttr:$target, AnyAttr:$schedule);
+  let arguments = (ins SymbolNameAttr:$sym_name, FA4_TargetAttr:$target, FA4_ScheduleAttr:$schedule);
   let regions = (region SizedRegion<1>:$body);
   // Custom: arguments are printed with their types, as a function's are.
   let hasCustomAssemblyFormat = 1;
@@ -50,7 +51,7 @@ def Tile_KernelOp : Tile_Op<"kernel", [IsolatedFromAbove, HasParent<"::mlir::Mod
   }];
 }
 
-def Tile_WorkOp : Tile_Op<"work", [IsolatedFromAbove, HasParent<"KernelOp">, Symbol,
+def Tile_WorkOp : Tile_Op<"work", T0T1T2, [IsolatedFromAbove, HasParent<"KernelOp">, Symbol,
     SingleBlockImplicitTerminator<"YieldOp">, RecursiveMemoryEffects,
     DeclareOpInterfaceMethods<OpAsmOpInterface>]> {
   let summary = "which tiles there are, and the scalars of each";
@@ -96,7 +97,7 @@ def Tile_WorkOp : Tile_Op<"work", [IsolatedFromAbove, HasParent<"KernelOp">, Sym
   }];
 }
 
-def Tile_ForEachTileOp : Tile_Op<"for_each_tile", [SingleBlockImplicitTerminator<"YieldOp">,
+def Tile_ForEachTileOp : Tile_Op<"for_each_tile", T0T1T2, [SingleBlockImplicitTerminator<"YieldOp">,
     RecursiveMemoryEffects, DeclareOpInterfaceMethods<OpAsmOpInterface>,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>,
     DeclareOpInterfaceMethods<RegionBranchOpInterface, ["getEntrySuccessorOperands"]>]> {
@@ -137,7 +138,7 @@ def Tile_ForEachTileOp : Tile_Op<"for_each_tile", [SingleBlockImplicitTerminator
   }];
 }
 
-def Tile_DefOp : Tile_Op<"def", [IsolatedFromAbove, ParentOneOf<["KernelOp", "::mlir::ModuleOp"]>,
+def Tile_DefOp : Tile_Op<"def", T0, [IsolatedFromAbove, ParentOneOf<["KernelOp", "::mlir::ModuleOp"]>,
     Symbol, SingleBlockImplicitTerminator<"YieldOp">]> {
   let summary = "a function on tiles that steps call";
   let description = [{
@@ -170,7 +171,7 @@ def Tile_DefOp : Tile_Op<"def", [IsolatedFromAbove, ParentOneOf<["KernelOp", "::
   }];
 }
 
-def Tile_StepOp : Tile_NamedOp<"step", "r", [AttrSizedOperandSegments,
+def Tile_StepOp : Tile_NamedOp<"step", "r", T0, [AttrSizedOperandSegments,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>,
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "one call of a def: what schedules and roles speak of";
@@ -206,7 +207,7 @@ def Tile_StepOp : Tile_NamedOp<"step", "r", [AttrSizedOperandSegments,
   }];
 }
 
-def Tile_LaunchOp : Tile_Op<"launch", [DeclareOpInterfaceMethods<SymbolUserOpInterface>,
+def Tile_LaunchOp : Tile_Op<"launch", T0T1T2, [DeclareOpInterfaceMethods<SymbolUserOpInterface>,
     MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "runs a kernel, on the host";
   let description = [{
@@ -223,7 +224,7 @@ def Tile_LaunchOp : Tile_Op<"launch", [DeclareOpInterfaceMethods<SymbolUserOpInt
   let assemblyFormat = "$kernel `(` $inputs `)` attr-dict (`:` type($inputs)^)?";
 }
 
-def Tile_YieldOp : Tile_Op<"yield", [Pure, ReturnLike, Terminator,
+def Tile_YieldOp : Tile_Op<"yield", T0T1T2, [Pure, ReturnLike, Terminator,
     ParentOneOf<["DefOp", "WorkOp", "ForEachTileOp", "MapOp"]>]> {
   let summary = "ends a region and gives its results";
   let description = [{

@@ -17,14 +17,14 @@ include "fa4/Dialect/Tile/IR/TileTypes.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
-class Tile_ValueOp<string mnemonic, string resultName, list<Trait> traits = []>
-    : Tile_NamedOp<mnemonic, resultName, !listconcat([Pure], traits)>;
+class Tile_ValueOp<string mnemonic, string resultName, list<Trait> phases, list<Trait> traits = []>
+    : Tile_NamedOp<mnemonic, resultName, phases, !listconcat([Pure], traits)>;
 
 def Tile_GmemResource : Resource<"::fa4::tile::GmemResource">;
 def Tile_SmemResource : Resource<"::fa4::tile::SmemResource">;
 def Tile_TmemResource : Resource<"::fa4::tile::TmemResource">;
 
-def Tile_LoadOp : Tile_NamedOp<"load", "tile", [MemoryEffects<[MemRead<Tile_GmemResource>]>]> {
+def Tile_LoadOp : Tile_NamedOp<"load", "tile", T0T1T2, [MemoryEffects<[MemRead<Tile_GmemResource>]>]> {
   let summary = "one tile of a global tensor";
   let description = [{
     Reads the tile at a grid coordinate; what lies outside the tensor reads zero.
@@ -45,7 +45,7 @@ def Tile_LoadOp : Tile_NamedOp<"load", "tile", [MemoryEffects<[MemRead<Tile_Gmem
   let hasVerifier = 1;
 }
 
-def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite<Tile_GmemResource>]>]> {
+def Tile_StoreOp : Tile_Op<"store", T0T1T2, [MemoryEffects<[MemWrite<Tile_GmemResource>]>]> {
   let summary = "writes, or adds to, one tile of a global tensor";
   let description = [{
     What lies outside the tensor vanishes. `add` adds to the memory instead,
@@ -70,7 +70,7 @@ def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite<Tile_GmemResource>]
   let hasVerifier = 1;
 }
 
-def Tile_FetchOp : Tile_NamedOp<"fetch", "elem", [MemoryEffects<[MemRead<Tile_GmemResource>]>]> {
+def Tile_FetchOp : Tile_NamedOp<"fetch", "elem", T0T1T2, [MemoryEffects<[MemRead<Tile_GmemResource>]>]> {
   let summary = "one element of a global tensor";
   let description = [{
     Element coordinates, one per dimension, in units of elements. Outside the
@@ -92,7 +92,7 @@ def Tile_FetchOp : Tile_NamedOp<"fetch", "elem", [MemoryEffects<[MemRead<Tile_Gm
   let hasVerifier = 1;
 }
 
-def Tile_SubrangeOp : Tile_ValueOp<"subrange", "part", [AllTypesMatch<["global", "result"]>]> {
+def Tile_SubrangeOp : Tile_ValueOp<"subrange", "part", T0T1T2, [AllTypesMatch<["global", "result"]>]> {
   let summary = "the grid over a range of one dimension";
   let description = [{
     The same grid over the elements [start, end) of one dimension: coordinates
@@ -114,7 +114,7 @@ def Tile_SubrangeOp : Tile_ValueOp<"subrange", "part", [AllTypesMatch<["global",
   let hasVerifier = 1;
 }
 
-def Tile_MmaOp : Tile_ValueOp<"mma", "acc", [AttrSizedOperandSegments]> {
+def Tile_MmaOp : Tile_ValueOp<"mma", "acc", T0, [AttrSizedOperandSegments]> {
   let summary = "matrix product, optionally onto an accumulator";
   let description = [{
     `a * b`, or `onto + a * b`. With `unless(%skip)`, a true `%skip` ignores the
@@ -144,7 +144,7 @@ def Tile_MmaOp : Tile_ValueOp<"mma", "acc", [AttrSizedOperandSegments]> {
   let hasVerifier = 1;
 }
 
-def Tile_TransposeOp : Tile_ValueOp<"transpose", "t"> {
+def Tile_TransposeOp : Tile_ValueOp<"transpose", "t", T0> {
   let summary = "rows become columns";
   let description = [{
     ```mlir
@@ -161,7 +161,7 @@ def Tile_TransposeOp : Tile_ValueOp<"transpose", "t"> {
   let hasVerifier = 1;
 }
 
-def Tile_SliceOp : Tile_ValueOp<"slice", "part"> {
+def Tile_SliceOp : Tile_ValueOp<"slice", "part", T0T1T2> {
   let summary = "a range of rows or columns";
   let description = [{
     ```mlir
@@ -175,12 +175,12 @@ def Tile_SliceOp : Tile_ValueOp<"slice", "part"> {
   let arguments = (ins Tile_Frag:$operand, Tile_AxisAttr:$axis, I64Attr:$begin, I64Attr:$end);
   let results = (outs Tile_Frag:$result);
   let assemblyFormat = [{
-    $operand $axis $begin `to` $end attr-dict `:` type($operand) `->` type($result)
+    $operand `` $axis $begin `to` $end attr-dict `:` type($operand) `->` type($result)
   }];
   let hasVerifier = 1;
 }
 
-def Tile_MapOp : Tile_NamedOp<"map", "x", [AttrSizedOperandSegments, RecursiveMemoryEffects,
+def Tile_MapOp : Tile_NamedOp<"map", "x", T0T1T2, [AttrSizedOperandSegments, RecursiveMemoryEffects,
     RecursivelySpeculatable, SingleBlockImplicitTerminator<"YieldOp">]> {
   let summary = "an elementwise function, given as a region on scalars";
   let description = [{
@@ -225,7 +225,7 @@ def Tile_MapOp : Tile_NamedOp<"map", "x", [AttrSizedOperandSegments, RecursiveMe
   }];
 }
 
-def Tile_MaskOp : Tile_ValueOp<"mask", "s", [AllTypesMatch<["scores", "result"]>]> {
+def Tile_MaskOp : Tile_ValueOp<"mask", "s", T0T1T2, [AllTypesMatch<["scores", "result"]>]> {
   let summary = "removes scores: minus infinity where a key is not visible";
   let description = [{
     `block(%i, %j)` is the tile's position in units of its own rows and columns:
@@ -252,7 +252,7 @@ def Tile_MaskOp : Tile_ValueOp<"mask", "s", [AllTypesMatch<["scores", "result"]>
 }
 
 class Tile_RowReduceOp<string mnemonic, string resultName>
-    : Tile_ValueOp<mnemonic, resultName, [AllTypesMatch<["init", "result"]>]> {
+    : Tile_ValueOp<mnemonic, resultName, T0T1T2, [AllTypesMatch<["init", "result"]>]> {
   let arguments = (ins Tile_F32Frag:$operand, Tile_F32Row:$init);
   let results = (outs Tile_F32Row:$result);
   let assemblyFormat = [{
@@ -285,7 +285,7 @@ def Tile_RowSumOp : Tile_RowReduceOp<"row_sum", "sum"> {
   }];
 }
 
-def Tile_OnlineMaxOp : Tile_NamedOp<"online_max", "d", [Pure, AllTypesMatch<["top", "reference",
+def Tile_OnlineMaxOp : Tile_NamedOp<"online_max", "d", T0T1T2, [Pure, AllTypesMatch<["top", "reference",
     "next_reference", "offset", "factor"]>]> {
   let summary = "the online-softmax statistic: next reference, offset and factor";
   let description = [{
@@ -330,7 +330,7 @@ def Tile_OnlineMaxOp : Tile_NamedOp<"online_max", "d", [Pure, AllTypesMatch<["to
   }];
 }
 
-def Tile_Exp2Op : Tile_ValueOp<"exp2", "p", [AllTypesMatch<["operand", "result"]>]> {
+def Tile_Exp2Op : Tile_ValueOp<"exp2", "p", T0T1T2, [AllTypesMatch<["operand", "result"]>]> {
   let summary = "two to the power of each element";
   let description = [{
     `share` names the columns that get the polynomial; all others get the
@@ -353,7 +353,7 @@ def Tile_Exp2Op : Tile_ValueOp<"exp2", "p", [AllTypesMatch<["operand", "result"]
   let hasVerifier = 1;
 }
 
-def Tile_ScaleRowsOp : Tile_ValueOp<"scale_rows", "scaled", [AllTypesMatch<["operand", "result"]>]> {
+def Tile_ScaleRowsOp : Tile_ValueOp<"scale_rows", "scaled", T0T1T2, [AllTypesMatch<["operand", "result"]>]> {
   let summary = "each row times its number";
   let description = [{
     Exact: one rounded product per element. `likely_one` changes no value; it
@@ -374,7 +374,7 @@ def Tile_ScaleRowsOp : Tile_ValueOp<"scale_rows", "scaled", [AllTypesMatch<["ope
   let hasVerifier = 1;
 }
 
-def Tile_CastOp : Tile_ValueOp<"cast", "cast"> {
+def Tile_CastOp : Tile_ValueOp<"cast", "cast", T0T1T2> {
   let summary = "elementwise conversion between float types";
   let description = [{
     Rounds to nearest even. From T1 on it may also move the tile between
@@ -389,7 +389,7 @@ def Tile_CastOp : Tile_ValueOp<"cast", "cast"> {
   let hasVerifier = 1;
 }
 
-def Tile_SplatOp : Tile_ValueOp<"splat", "fill"> {
+def Tile_SplatOp : Tile_ValueOp<"splat", "fill", T0T1T2> {
   let summary = "every element is one scalar";
   let description = [{
     ```mlir
@@ -405,7 +405,7 @@ def Tile_SplatOp : Tile_ValueOp<"splat", "fill"> {
   let hasVerifier = 1;
 }
 
-def Tile_RedistributeOp : Tile_ValueOp<"redistribute", "halves",
+def Tile_RedistributeOp : Tile_ValueOp<"redistribute", "halves", T0,
     [AllTypesMatch<["operand", "result"]>]> {
   let summary = "the same tile, split over a CTA pair along the other dimension";
   let description = [{
@@ -421,11 +421,11 @@ def Tile_RedistributeOp : Tile_ValueOp<"redistribute", "halves",
   }];
   let arguments = (ins Tile_Frag:$operand, Tile_AxisAttr:$axis);
   let results = (outs Tile_Frag:$result);
-  let assemblyFormat = "$operand $axis `to` `peers` attr-dict `:` type($operand)";
+  let assemblyFormat = "$operand `` $axis `to` `peers` attr-dict `:` type($operand)";
   let hasVerifier = 1;
 }
 
-def Tile_InlinePtxOp : Tile_ValueOp<"inline_ptx", "ptx"> {
+def Tile_InlinePtxOp : Tile_ValueOp<"inline_ptx", "ptx", T0T1T2> {
   let summary = "an elementwise function in PTX";
   let description = [{
     The text runs once per element, on scalars inside a map or on tiles of one
