@@ -8,12 +8,14 @@
 
 #include "fa4/Conversion/TileToCPU.h"
 #include "fa4/Dialect/Attn/IR/AttnDialect.h"
+#include "fa4/Dialect/Attn/Transforms/BufferizableOpInterfaceImpl.h"
 #include "fa4/Dialect/FA4/IR/FA4Dialect.h"
 #include "fa4/Dialect/Tile/IR/TileDialect.h"
 #include "fa4/Dialect/Tile/Transforms/Passes.h"
 
 void fa4::registerAllDialects(mlir::DialectRegistry &registry) {
   registry.insert<FA4Dialect, attn::AttnDialect, tile::TileDialect>();
+  attn::registerBufferizableOpInterfaceExternalModels(registry);
 }
 
 namespace fa4 {

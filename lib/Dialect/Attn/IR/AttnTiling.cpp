@@ -168,14 +168,11 @@ FailureOr<TilingResult> ForwardOp::getTiledImplementation(OpBuilder &builder,
   cut(getPositionOffsetMutable(), batch);
   cut(getSinkMutable(), heads);
 
-  SmallVector<Type> resultTypes;
-  for (OpOperand &init : getDpsInitsMutable()) {
-    Type type = operands[init.getOperandNumber()].getType();
-    if (isa<RankedTensorType>(type)) {
-      resultTypes.push_back(type);
-    }
+  auto tiled = cast<ForwardOp>(builder.clone(*getOperation()));
+  tiled->setOperands(operands);
+  for (OpResult result : tiled->getResults()) {
+    result.setType(tiled.getTiedOpOperand(result)->get().getType());
   }
-  auto tiled = cast<ForwardOp>(mlir::clone(builder, getOperation(), resultTypes, operands));
   if (hasScoreRegion() || hasPredicateRegion()) {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPoint(tiled);

@@ -96,8 +96,8 @@ struct Extents {
   Extent keys{"the number of keys"};
   Extent queryHeads{"the number of query heads"};
   Extent keyHeads{"the number of key heads"};
-  Extent queryKeyDim{"the head dim of q and k"};
-  Extent valueDim{"the head dim of v"};
+  Extent queryKeyDim{"the head dim"};
+  Extent valueDim{"the head dim"};
   Extent sequences{"the number of sequences"};
   Extent sums{"the number of prefix sums"};
 
@@ -199,15 +199,16 @@ static LogicalResult verifyHeads(Operation *op, int64_t queryHeads, int64_t keyH
   return success();
 }
 
-static LogicalResult verifyHeadDim(Operation *op, const Extent &extent) {
+static LogicalResult verifyHeadDim(Operation *op, StringRef name, const Extent &extent) {
   // S6: what 16-byte rows of 16-bit elements and one tile of tensor memory allow.
   constexpr int64_t step = 8, limit = 256;
   if (ShapedType::isDynamic(extent.size)) {
-    return op->emitOpError("expected ") << extent.what << " to be static, but got a dynamic extent";
+    return op->emitOpError("expected the head dim of ")
+           << name << " to be static, but got a dynamic extent";
   }
   if (extent.size < step || extent.size > limit || extent.size % step != 0) {
-    return op->emitOpError("expected ")
-           << extent.what << " to be a multiple of " << step << " from " << step << " to " << limit
+    return op->emitOpError("expected the head dim of ")
+           << name << " to be a multiple of " << step << " from " << step << " to " << limit
            << ", but got " << extent.size;
   }
   return success();
@@ -278,8 +279,8 @@ static LogicalResult verifyShapes(ForwardOp op) {
       failed(checker.check("v", op.getV(), element,
                            order(extents.keys, extents.keyHeads, extents.valueDim))) ||
       failed(verifyHeads(op, extents.queryHeads.size, extents.keyHeads.size)) ||
-      failed(verifyHeadDim(op, extents.queryKeyDim)) ||
-      failed(verifyHeadDim(op, extents.valueDim)) ||
+      failed(verifyHeadDim(op, "q and k", extents.queryKeyDim)) ||
+      failed(verifyHeadDim(op, "v", extents.valueDim)) ||
       failed(checker.check("o", op.getO(), element,
                            order(extents.queries, extents.queryHeads, extents.valueDim)))) {
     return failure();
