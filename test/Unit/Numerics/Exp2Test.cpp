@@ -192,4 +192,17 @@ TEST(Exp2Table, IsWhatTheScriptWrites) {
   std::remove(fresh.c_str());
 }
 
+TEST(Exp2Table, IsWhatThePageSays) {
+  std::string page = readAll(std::string(FA4_SOURCE_DIR) + "/docs/Numerics.md");
+  for (const Exp2TableRow &row : exp2Table) {
+    char start[64], end[64];
+    std::snprintf(start, sizeof(start), "\n| %u | [%s] | %.3e | ", row.degree,
+                  row.domainLow == 0.0 ? "0, 1" : "-1/2, 1/2", row.approximationError);
+    std::snprintf(end, sizeof(end), " | %.3e |\n", row.errorBound);
+    size_t line = page.find(start);
+    ASSERT_NE(line, std::string::npos) << start;
+    EXPECT_EQ(page.find(end, line), page.find('\n', line + 1) + 1 - std::string(end).size());
+  }
+}
+
 } // namespace

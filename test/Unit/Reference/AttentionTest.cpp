@@ -225,14 +225,17 @@ TEST(Attention, S3AnyHeadRatio) {
   }
 }
 
+class Blocks : public testing::TestWithParam<int64_t> {};
+
 /// A second evaluation that shares no code with the library: one sum per score.
-TEST(Attention, BlockedRowsEqualDirectSums) {
+TEST_P(Blocks, EqualDirectSums) {
+  int64_t keyLength = GetParam();
   fa4::numerics::InputGenerator generator{9};
   Problem problem;
   problem.batch = 2;
   problem.queryHeads = 2;
   problem.queryLength = 133;
-  problem.keyLength = 261;
+  problem.keyLength = keyLength;
   problem.queryDim = 24;
   problem.valueDim = 40;
   problem.scale = 0.25;
@@ -248,8 +251,8 @@ TEST(Attention, BlockedRowsEqualDirectSums) {
   Results results = mustEvaluate(problem);
   for (int64_t i : {0, 1, 3, 4, 127, 132}) {
     double sum = 0, output = 0;
-    for (int64_t j = 0; j < 261; ++j) {
-      int64_t aligned = i + 261 - 133;
+    for (int64_t j = 0; j < keyLength; ++j) {
+      int64_t aligned = i + keyLength - 133;
       if (j < aligned - 150 || j > aligned + 3) {
         continue;
       }
@@ -263,6 +266,23 @@ TEST(Attention, BlockedRowsEqualDirectSums) {
     EXPECT_NEAR(results.output(1, 1, i)[39], output / sum, 1e-13);
     EXPECT_NEAR(results.lse(1, 1, i), std::log(sum), 1e-13);
   }
+}
+
+// Whole blocks of keys, and a ragged end.
+INSTANTIATE_TEST_SUITE_P(Attention, Blocks, testing::Values(256, 261));
+
+TEST(PlainF32, R7RoundsProbabilitiesInTheProductOnly) {
+  Problem problem = meanProblem(1, 2);
+  problem.score = [](double, int64_t, int64_t, int64_t, int64_t j) { return j == 0 ? 0.0 : -1.0; };
+  problem.value = [](int64_t, int64_t j, int64_t, int64_t) { return static_cast<double>(j); };
+  Results plain = llvm::cantFail(evaluatePlainF32(problem, fa4::numerics::HalfKind::BF16));
+  // exp(-1) = 188.35 * 2^-9, and bf16 has steps of 2^-9 there; 376.7 * 2^-10 has
+  // steps of 2^-12 in f16: 1506.8.
+  float sum = 1.0F + std::exp(-1.0F);
+  EXPECT_EQ(*plain.output(0, 0, 0), 188 * 0x1p-9F / sum);
+  EXPECT_EQ(plain.lse(0, 0, 0), std::log(sum));
+  plain = llvm::cantFail(evaluatePlainF32(problem, fa4::numerics::HalfKind::F16));
+  EXPECT_EQ(*plain.output(0, 0, 0), 1507 * 0x1p-12F / sum);
 }
 
 } // namespace

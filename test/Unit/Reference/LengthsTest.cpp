@@ -16,7 +16,7 @@ TEST(Lengths, S1UsedLengthsDecideTheAlignment) {
   Problem problem = meanProblem(0, 0);
   problem.batch = 2;
   problem.queryPrefix = {0, 3, 5};
-  problem.keyPrefix = {0, 4, 9};
+  problem.keyPrefix = {0, 6, 11};
   problem.queryUsed = {2, 2};
   problem.keyUsed = {3, 5};
   problem.masks = {causal(Alignment::BottomRight)};
