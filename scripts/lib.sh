@@ -17,7 +17,7 @@ jobs() {
 # newer; ninja redoes it by itself when a CMake file changes.
 configure() {
   if [ ! -f "$root/$2/build.ninja" ] || [ "$root/CMakePresets.json" -nt "$root/$2/CMakeCache.txt" ]; then
-    (cd "$root" && cmake --preset "$1")
+    (cd "$root" && cmake --fresh --preset "$1")
   fi
 }
 
