@@ -11,7 +11,7 @@ import common  # noqa: F401  (gates import it from this folder)
 
 SOURCE_GATES = (
     "clang_format", "run_lines", "file_length", "hardware_numbers",
-    "licence_header", "house_words", "doc_links",
+    "licence_header", "house_words", "doc_links", "layering",
 )
 # These need build/.
 BUILD_GATES = ("linkage", "clang_tidy")

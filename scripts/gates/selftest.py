@@ -48,6 +48,11 @@ SAMPLES = {
     "doc_links": (
         "docs/A.md", "[self](A.md), [top](../docs/A.md#x)\n", ["[gone](B.md)\n"],
     ),
+    "layering": (
+        "lib/Reference/A.cpp", '#include "fa4/Numerics/Exp2.h"\n',
+        ['#include "mlir/IR/Value.h"\n', '#include "fa4/Conversion/AttnToTile.h"\n',
+         '#include "mlir/Conversion/Passes.h"\n'],
+    ),
     "clang_tidy": (
         "lib/A.cpp", source("A.cpp", "int localCount(int n) {\n  return n;\n}\n"),
         [source("A.cpp", "int Local_Count(int n) {\n  return n;\n}\n"),
