@@ -1,0 +1,58 @@
+//===- HostProgram.h - run a module's functions on this host ----*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// From a module with attention or T0 kernels to calls on arrays. The module that
+// is given stays as it is.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA4_DRIVER_HOSTPROGRAM_H
+#define FA4_DRIVER_HOSTPROGRAM_H
+
+#include "fa4/Driver/HostArray.h"
+#include "fa4/Driver/Jit.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace fa4::driver {
+
+/// How far `lowerForHost` goes.
+enum class HostStage {
+  /// `attn` with schedules chosen.
+  Attn,
+  /// T0.
+  Tile,
+  /// Upstream dialects.
+  Upstream,
+};
+
+/// Brings `module` to `stage`; what is already further stays.
+llvm::LogicalResult lowerForHost(mlir::ModuleOp module, HostStage stage);
+
+/// The element type of arrays of `type`, if there is one.
+std::optional<support::NpyType> getArrayType(mlir::Type type);
+
+class HostProgram {
+public:
+  static llvm::Expected<std::unique_ptr<HostProgram>> create(mlir::ModuleOp module,
+                                                             Threading threading);
+
+  /// Calls `entry`, whose arguments are tensors, memrefs, f32 or i32 scalars.
+  /// Returns the arrays that it returns.
+  llvm::Expected<std::vector<HostArray>> run(llvm::StringRef entry,
+                                             llvm::MutableArrayRef<Argument> arguments);
+
+private:
+  struct Signature {
+    llvm::SmallVector<mlir::Type> inputs, results;
+  };
+  HostProgram() = default;
+  std::unique_ptr<CompiledModule> compiled;
+  llvm::StringMap<Signature> signatures;
+};
+
+} // namespace fa4::driver
+
+#endif // FA4_DRIVER_HOSTPROGRAM_H
