@@ -54,10 +54,12 @@ uint32_t specialBits(ElementType result, NumberClass kind, bool negative) {
   return half ? (negative ? 0xFC00 : 0x7C00) : (negative ? 0xFF800000 : 0x7F800000);
 }
 
-/// `value`, exact in double, to the instruction's output format.
+/// `value`, exact in double, to the instruction's output format. A result of
+/// zero is +0, also when a negative sum vanished (measured on an H200).
 uint32_t finishSum(const SumRule &rule, double value) {
   if (rule.result == ElementType::F16) {
-    return roundToElement(ElementType::F16, value);
+    uint32_t half = roundToElement(ElementType::F16, value);
+    return half == 0x8000 ? 0 : half;
   }
   double magnitude = std::fabs(value);
   uint32_t bits;
@@ -71,7 +73,7 @@ uint32_t finishSum(const SumRule &rule, double value) {
   if (bits < 0x7F800000) {
     bits &= ~((1u << (23 - rule.resultBits)) - 1);
   }
-  return bits | (std::signbit(value) ? 0x80000000 : 0);
+  return bits == 0 ? 0 : bits | (std::signbit(value) ? 0x80000000 : 0);
 }
 
 } // namespace
@@ -116,9 +118,9 @@ void TensorPanel::negate() {
 // One output, by the definition
 //===----------------------------------------------------------------------===//
 
-uint32_t fa4::sim::fusedSum(const SumRule &rule, ElementType type, llvm::ArrayRef<uint32_t> a,
-                            llvm::ArrayRef<uint32_t> b, bool negateProducts, uint32_t c,
-                            unsigned cShift) {
+uint32_t fa4::sim::fusedSum(const SumRule &rule, ElementType aType, ElementType bType,
+                            llvm::ArrayRef<uint32_t> a, llvm::ArrayRef<uint32_t> b,
+                            bool negateProducts, uint32_t c, unsigned cShift) {
   // Significands as integers: 23 fraction bits hold every format.
   constexpr int kFraction = 23;
   struct Term {
@@ -138,7 +140,7 @@ uint32_t fa4::sim::fusedSum(const SumRule &rule, ElementType type, llvm::ArrayRe
   };
 
   for (auto [aBits, bBits] : llvm::zip_equal(a, b)) {
-    Decoded x = decodeElement(type, aBits), y = decodeElement(type, bBits);
+    Decoded x = decodeElement(aType, aBits), y = decodeElement(bType, bBits);
     bool negative = (x.negative != y.negative) != negateProducts;
     if (x.kind == NumberClass::NaN || y.kind == NumberClass::NaN) {
       seenNaN = true;
@@ -221,7 +223,7 @@ uint32_t FusedSum::slowOutput(unsigned row, unsigned column) const {
     left.push_back(a.raw[a.index(row, k)]);
     right.push_back(b.raw[b.index(column, k)]);
   }
-  return fusedSum(rule, a.type, left, right, a.negated != b.negated,
+  return fusedSum(rule, a.type, b.type, left, right, a.negated != b.negated,
                   startBits(size_t(row) * b.numRows + column), cShift);
 }
 

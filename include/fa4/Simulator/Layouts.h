@@ -55,6 +55,8 @@ struct MatrixDescriptor {
   uint32_t leading;
   uint32_t stride;
   Swizzle swizzle;
+  /// Lines of 128 bytes by which the swizzle pattern's start is displaced.
+  uint32_t baseOffset = 0;
 
   /// The address of element `k` of row `row` (of M or N), whose elements have
   /// `bytes` bytes. `mnMajor` says that rows, not k, are adjacent in memory.

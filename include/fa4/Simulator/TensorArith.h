@@ -80,8 +80,9 @@ void multiplyAccumulate(const SumRule &rule, TensorMode mode, const TensorPanel 
 
 /// One output by the definition above, term by term in 128-bit integers: the
 /// path for infinities and NaNs, and the reference of the fast path's test.
-uint32_t fusedSum(const SumRule &rule, ElementType type, llvm::ArrayRef<uint32_t> a,
-                  llvm::ArrayRef<uint32_t> b, bool negateProducts, uint32_t c, unsigned cShift = 0);
+uint32_t fusedSum(const SumRule &rule, ElementType aType, ElementType bType,
+                  llvm::ArrayRef<uint32_t> a, llvm::ArrayRef<uint32_t> b, bool negateProducts,
+                  uint32_t c, unsigned cShift = 0);
 
 } // namespace fa4::sim
 

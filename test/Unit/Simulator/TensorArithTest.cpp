@@ -64,32 +64,37 @@ TEST(FusedSum, CutsBelowTheLargestTerm) {
   // 1 + 2^-25; with 25 fraction bits each small term is cut to zero.
   SumRule rule = hopperSumRule(ElementType::BF16, ElementType::F32);
   uint32_t one = 0x3F80, small = 0x3280 /* 2^-26 */;
-  EXPECT_EQ(fusedSum(rule, ElementType::BF16, {one, small, small}, {one, one, one}, false, 0),
+  EXPECT_EQ(fusedSum(rule, ElementType::BF16, ElementType::BF16, {one, small, small},
+                     {one, one, one}, false, 0),
             bitsOf(1.0f));
   // 2^-25 survives the alignment, and eight of them reach the result.
   uint32_t kept = 0x3300;
   std::vector<uint32_t> a(9, kept), b(9, one);
   a[0] = one;
-  EXPECT_EQ(fusedSum(rule, ElementType::BF16, a, b, false, 0), bitsOf(1.0f + 0x1p-22f));
+  EXPECT_EQ(fusedSum(rule, ElementType::BF16, ElementType::BF16, a, b, false, 0),
+            bitsOf(1.0f + 0x1p-22f));
 }
 
 TEST(FusedSum, ResultIsCutTowardZero) {
   SumRule rule = hopperSumRule(ElementType::BF16, ElementType::F32);
   uint32_t one = 0x3F80, small = 0x3300 /* 2^-25 */;
-  EXPECT_EQ(fusedSum(rule, ElementType::BF16, {one, small}, {one, one}, false, 0), bitsOf(1.0f));
-  EXPECT_EQ(fusedSum(rule, ElementType::BF16, {one, small}, {one, one}, true, 0), bitsOf(-1.0f));
+  EXPECT_EQ(
+      fusedSum(rule, ElementType::BF16, ElementType::BF16, {one, small}, {one, one}, false, 0),
+      bitsOf(1.0f));
+  EXPECT_EQ(fusedSum(rule, ElementType::BF16, ElementType::BF16, {one, small}, {one, one}, true, 0),
+            bitsOf(-1.0f));
   SumRule narrow = hopperSumRule(ElementType::E4M3, ElementType::F32);
   // 1 + 2^-3 * (1 + 2^-3) with C = 2^-14: C is below the 13 kept bits.
-  EXPECT_EQ(
-      fusedSum(narrow, ElementType::E4M3, {0x38, 0x20}, {0x38, 0x39}, false, bitsOf(0x1p-14f)),
-      bitsOf(1.140625f));
+  EXPECT_EQ(fusedSum(narrow, ElementType::E4M3, ElementType::E4M3, {0x38, 0x20}, {0x38, 0x39},
+                     false, bitsOf(0x1p-14f)),
+            bitsOf(1.140625f));
 }
 
 TEST(FusedSum, SpecialValues) {
   SumRule rule = hopperSumRule(ElementType::F16, ElementType::F32);
   uint32_t infinity = 0x7C00, one = 0x3C00, zero = 0, nan = 0x7E01;
   auto sum = [&](uint32_t a, uint32_t b, uint32_t c) {
-    return fusedSum(rule, ElementType::F16, {a, one}, {b, one}, false, c);
+    return fusedSum(rule, ElementType::F16, ElementType::F16, {a, one}, {b, one}, false, c);
   };
   EXPECT_EQ(sum(infinity, one, 0), 0x7F800000u);
   EXPECT_EQ(sum(infinity, 0xBC00, 0), 0xFF800000u);
@@ -97,7 +102,7 @@ TEST(FusedSum, SpecialValues) {
   EXPECT_EQ(sum(nan, one, 0), 0x7FFFFFFFu);
   EXPECT_EQ(sum(infinity, one, 0xFF800000), 0x7FFFFFFFu);
   SumRule half = hopperSumRule(ElementType::F16, ElementType::F16);
-  EXPECT_EQ(fusedSum(half, ElementType::F16, {nan}, {one}, false, 0), 0x7FFFu);
+  EXPECT_EQ(fusedSum(half, ElementType::F16, ElementType::F16, {nan}, {one}, false, 0), 0x7FFFu);
 }
 
 class FastPath : public testing::TestWithParam<ElementType> {};
@@ -152,7 +157,7 @@ TEST_P(FastPath, AgreesWithTheDefinition) {
       for (unsigned column = 0; column < columns; ++column) {
         uint32_t start = round % 7 == 6 ? 0 : c[row * columns + column];
         ASSERT_EQ(d[row * columns + column],
-                  fusedSum(rule, type, aBits[row], bBits[column], negated, start, shift))
+                  fusedSum(rule, type, type, aBits[row], bBits[column], negated, start, shift))
             << "round " << round << " row " << row << " column " << column;
       }
     }
