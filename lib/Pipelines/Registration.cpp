@@ -9,6 +9,7 @@
 #include "fa4/Conversion/TileToCPU.h"
 #include "fa4/Dialect/Attn/IR/AttnDialect.h"
 #include "fa4/Dialect/Attn/Transforms/BufferizableOpInterfaceImpl.h"
+#include "fa4/Dialect/Attn/Transforms/Passes.h"
 #include "fa4/Dialect/FA4/IR/FA4Dialect.h"
 #include "fa4/Dialect/Tile/IR/TileDialect.h"
 #include "fa4/Dialect/Tile/Transforms/Passes.h"
@@ -25,5 +26,6 @@ namespace fa4 {
 
 void fa4::registerAllPasses() {
   registerFA4ConversionPasses();
+  attn::registerFA4AttnPasses();
   tile::registerTilePasses();
 }

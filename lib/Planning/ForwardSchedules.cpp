@@ -1,0 +1,222 @@
+//===- ForwardSchedules.cpp - the two forms of forward kernels ------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Where matrix results go to tensor memory, separate roles issue, exponentiate,
+// correct and store; where they go to registers, each consumer warpgroup does
+// all of that for its rows. Nothing here looks at limits: the check does.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ForwardSchedules.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace fa4;
+
+// PTX ISA, setmaxnreg: per warpgroup of four warps.
+static constexpr int64_t warpsPerGroup = 4;
+
+// A row that lags by less keeps its maximum: FlashAttention-4 paper, log2(256).
+static constexpr double rescaleThreshold = 8.0;
+
+static OrderEntry at(const char *step, std::optional<int64_t> index, int64_t stage) {
+  return OrderEntry{StepRef{step, index}, stage};
+}
+
+static Home inMemory(std::string step, std::optional<int64_t> result, HomeSpace space,
+                     std::string allocation, int64_t slots = 1,
+                     std::optional<int64_t> column = std::nullopt) {
+  return Home{std::move(step), result, space, std::move(allocation), slots, column};
+}
+
+static Home inRegisters(std::string step, std::optional<int64_t> result) {
+  return Home{std::move(step), result, HomeSpace::Registers, "", 1, std::nullopt};
+}
+
+/// Registers of one thread at launch, the pool that roles redistribute.
+static int64_t launchRegisters(const TargetInfo &target, int64_t warpgroups) {
+  const int64_t threads = warpgroups * warpsPerGroup * target.threadsPerWarp;
+  return static_cast<int64_t>(
+      llvm::alignDown(target.registersPerSm / threads, target.registerGranule));
+}
+
+//===----------------------------------------------------------------------===//
+// Results in tensor memory
+//===----------------------------------------------------------------------===//
+
+/// P of a stage lies over the upper half of its scores, which 16-bit elements
+/// fill exactly, unless the chip does not order the instructions that make this
+/// safe; then it has its own columns.
+static std::vector<Home> makeTmemHomes(const TargetInfo &target, const Schedule &plan,
+                                       const ForwardVariant &variant) {
+  const bool apart = !target.mmaIssueOrder;
+  std::vector<Home> homes = {
+      inMemory("load_q", std::nullopt, HomeSpace::Smem, "q_mem"),
+      inMemory("load_k", std::nullopt, HomeSpace::Smem, "kv_mem", variant.ringSlots),
+      inMemory("load_v", std::nullopt, HomeSpace::Smem, "kv_mem"),
+      inMemory("qk", std::nullopt, HomeSpace::Tmem, apart ? "s_mem" : "sp_mem")};
+  const std::vector<int64_t> parts =
+      plan.splitP.empty() ? std::vector<int64_t>{plan.tileColumns} : plan.splitP;
+  int64_t column = apart ? 0 : plan.tileColumns / 2, result = 0;
+  for (int64_t part : parts) {
+    homes.push_back(
+        inMemory("softmax", result++, HomeSpace::Tmem, apart ? "p_mem" : "sp_mem", 1, column));
+    column += part / 2; // two 16-bit elements to a column
+  }
+  homes.push_back(inMemory("softmax", result, HomeSpace::Smem, "stat_mem"));
+  homes.push_back(inMemory("pv", std::nullopt, HomeSpace::Tmem, "o_mem"));
+  homes.push_back(
+      inMemory("finish", 0, HomeSpace::Smem, variant.outputOverQuery ? "q_mem" : "out_mem"));
+  return homes;
+}
+
+/// The polynomial takes columns where the exponential unit is at least as long
+/// busy as the matrix unit, and only if it runs on pairs: one pair costs ten
+/// issue slots instead of two. First and last chunk of a row stay on the unit,
+/// the last so that the end of a row is not delayed (FlashAttention-4, softmax).
+static std::optional<Exp2Share> chooseExp2(const ForwardProblem &problem, const TargetInfo &target,
+                                           int64_t columns) {
+  constexpr int64_t chunk = 32;
+  const int64_t depth = padHeadDim(problem.queryKeyDim) + padHeadDim(problem.valueDim);
+  const bool exp2Bound = 2 * depth * target.exp2PerClock <= target.mmaFlopsPerClock;
+  const int64_t chunks = columns / chunk;
+  if (!target.packedF32x2 || !exp2Bound || columns % chunk != 0 || chunks < 2) {
+    return std::nullopt;
+  }
+  return Exp2Share{/*degree=*/3, /*period=*/16, /*last=*/4, /*firstChunk=*/chunks > 2 ? 1 : 0,
+                   /*lastChunk=*/chunks - 2};
+}
+
+static void addTmemRoles(const ForwardProblem &problem, const TargetInfo &target, Schedule &plan) {
+  const int64_t stages = plan.stages;
+  const int64_t launch = launchRegisters(target, stages + 2);
+  // FlashAttention-4's budgets: softmax and correction by head dim and mask,
+  // the rest shares what is left.
+  const bool small = problem.valueDim < 96;
+  const int64_t softmax = small ? 200 : 192;
+  const int64_t correction = small ? 64 : problem.unevenTiles ? 72 : 80;
+  const int64_t left = launch * (stages + 2) - stages * softmax - correction;
+  const int64_t others = static_cast<int64_t>(
+      llvm::alignDown(std::max<int64_t>(std::min(left, launch), 0), target.registerGranule));
+  const int64_t next = warpsPerGroup * (stages + 1);
+  plan.roles = {Role{"softmax", {"softmax"}, warpsPerGroup, stages, 0, softmax},
+                Role{"correction",
+                     {"rescale", "finish"},
+                     warpsPerGroup,
+                     1,
+                     warpsPerGroup * stages,
+                     correction},
+                Role{"mma", {"qk", "pv"}, 1, 1, next, others},
+                Role{"store", {"store"}, 1, 1, next + 1, others},
+                Role{"load", {"load_q", "load_k", "load_v"}, 1, 1, next + 2, others}};
+}
+
+static Schedule makeTmemForward(const ForwardProblem &problem, const TargetInfo &target,
+                                Schedule plan) {
+  // Matrix work on the first three quarters of P starts while the last is made.
+  const int64_t first = plan.tileColumns / 4 * 3 / 16 * 16;
+  if (first > 0 && plan.tileColumns - first >= 16) {
+    plan.splitP = {first, plan.tileColumns - first};
+  }
+  for (int64_t s = 0; s < plan.stages; ++s) {
+    if (s == 0) {
+      plan.order.push_back(at("load_v", std::nullopt, 1));
+    }
+    for (const char *step : {"softmax", "rescale", "pv"}) {
+      plan.order.push_back(at(step, s, 1));
+    }
+    if (s == 0) {
+      plan.order.push_back(at("load_k", std::nullopt, 0));
+    }
+    plan.order.push_back(at("qk", s, 0));
+  }
+  plan.exp2 = chooseExp2(problem, target, plan.tileColumns);
+  addTmemRoles(problem, target, plan);
+  if (plan.splitP.size() > 1) {
+    plan.grain = {GrainEntry{"pb", ChannelHalf::Full, ArrivalGrain::Warp}};
+  }
+  plan.via = {ViaEntry{"alpha", ChannelHalf::Full, /*perWarp=*/true}};
+  plan.earlyAcquire = {"alpha"};
+  if (plan.stages > 1) {
+    plan.stagger = {"alpha"};
+  }
+  plan.work = WorkKind::StaticPersistent;
+  return plan;
+}
+
+//===----------------------------------------------------------------------===//
+// Results in registers
+//===----------------------------------------------------------------------===//
+
+static std::vector<Home> makeRegisterHomes(const ForwardVariant &variant) {
+  return {inMemory("load_q", std::nullopt, HomeSpace::Smem, "q_mem"),
+          inMemory("load_k", std::nullopt, HomeSpace::Smem, "k_mem", variant.ringSlots),
+          inMemory("load_v", std::nullopt, HomeSpace::Smem, "v_mem", variant.ringSlots),
+          inRegisters("qk", std::nullopt), inRegisters("softmax", 0),
+          inRegisters("pv", std::nullopt),
+          // Each warpgroup stages o in its own rows of q, so none waits for another.
+          inMemory("finish", 0, HomeSpace::Smem, "q_mem")};
+}
+
+static Schedule makeRegisterForward(const TargetInfo &target, Schedule plan) {
+  for (int64_t s = 0; s < plan.stages; ++s) {
+    if (s == 0) {
+      plan.order.push_back(at("load_k", std::nullopt, 0));
+    }
+    plan.order.push_back(at("qk", s, 0));
+    if (s == 0) {
+      plan.order.push_back(at("load_v", std::nullopt, 1));
+    }
+    plan.order.push_back(at("pv", s, 1));
+    plan.order.push_back(at("softmax", s, 0));
+    plan.order.push_back(at("rescale", s, 0));
+  }
+  // Consumers get all that the loading warpgroup does not need.
+  const int64_t pool = launchRegisters(target, plan.stages + 1) * (plan.stages + 1);
+  const int64_t consumer =
+      std::min(static_cast<int64_t>(llvm::alignDown((pool - target.minRoleRegisters) / plan.stages,
+                                                    target.registerGranule)),
+               target.maxRoleRegisters);
+  const int64_t load = std::min(
+      static_cast<int64_t>(llvm::alignDown(pool - plan.stages * consumer, target.registerGranule)),
+      target.maxRoleRegisters);
+  plan.roles = {Role{"consumer",
+                     {"qk", "softmax", "rescale", "pv", "finish", "store"},
+                     warpsPerGroup,
+                     plan.stages,
+                     warpsPerGroup,
+                     consumer},
+                Role{"load", {"load_q", "load_k", "load_v"}, 1, 1, 0, load}};
+  plan.grain = {GrainEntry{"k", ChannelHalf::Empty, ArrivalGrain::Warp},
+                GrainEntry{"v", ChannelHalf::Empty, ArrivalGrain::Warp},
+                GrainEntry{"q", ChannelHalf::Empty, ArrivalGrain::Lane}};
+  if (plan.stages > 1) {
+    plan.turn = {"qk", "pv"};
+  }
+  // Measured on an H200: one CTA per tile beats a resident grid (docs/Targets.md).
+  plan.work = WorkKind::OnePerCluster;
+  return plan;
+}
+
+std::vector<Home> fa4::makeForwardHomes(const TargetInfo &target, const Schedule &schedule,
+                                        const ForwardVariant &variant) {
+  return target.hasTensorMemory() ? makeTmemHomes(target, schedule, variant)
+                                  : makeRegisterHomes(variant);
+}
+
+Schedule fa4::makeForward(const ForwardProblem &problem, const TargetInfo &target,
+                          const ForwardVariant &variant) {
+  Schedule plan;
+  plan.tileRows = variant.tile.rows;
+  plan.tileColumns = variant.tile.columns;
+  plan.stages = variant.tile.stages;
+  plan.workOrder = problem.unevenTiles ? WorkOrder::LongestFirst : WorkOrder::InOrder;
+  plan.rescaleLog2Threshold = rescaleThreshold;
+  plan = target.hasTensorMemory() ? makeTmemForward(problem, target, std::move(plan))
+                                  : makeRegisterForward(target, std::move(plan));
+  plan.homes = makeForwardHomes(target, plan, variant);
+  return plan;
+}

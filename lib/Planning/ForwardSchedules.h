@@ -1,0 +1,33 @@
+//===- ForwardSchedules.h - the two forms of forward kernels --------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA4_LIB_PLANNING_FORWARDSCHEDULES_H
+#define FA4_LIB_PLANNING_FORWARDSCHEDULES_H
+
+#include "fa4/Planning/ScheduleSelection.h"
+
+namespace fa4 {
+
+/// What distinguishes variants of one tile.
+struct ForwardVariant {
+  TileChoice tile;
+  /// Slots of the K/V ring (of each ring where K and V have their own).
+  int64_t ringSlots = 2;
+  /// o is staged in q's memory.
+  bool outputOverQuery = false;
+};
+
+/// The schedule of a variant, complete, whether or not it fits.
+Schedule makeForward(const ForwardProblem &problem, const TargetInfo &target,
+                     const ForwardVariant &variant);
+
+/// The homes that go with the stages and parts of P of `schedule`.
+std::vector<Home> makeForwardHomes(const TargetInfo &target, const Schedule &schedule,
+                                   const ForwardVariant &variant);
+
+} // namespace fa4
+
+#endif // FA4_LIB_PLANNING_FORWARDSCHEDULES_H

@@ -1,0 +1,179 @@
+//===- ScheduleSelection.cpp - a schedule for a problem and a chip --------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Every form that the chip's matrix unit allows is built, judged by the same
+// check as a user's schedule, and ranked by the clocks that the busiest unit
+// needs for one score. What is returned has therefore passed the check.
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa4/Planning/ScheduleSelection.h"
+
+#include "ForwardSchedules.h"
+#include "llvm/ADT/STLExtras.h"
+
+#include <cmath>
+#include <tuple>
+
+using namespace fa4;
+
+std::string TileChoice::str() const {
+  return "tile = " + std::to_string(rows) + " x " + std::to_string(columns) +
+         ", stages = " + std::to_string(stages);
+}
+
+/// The most slots that a ring is given: past this depth loads only wait longer
+/// for their turn (FlashAttention-4 uses up to ten at head dim 64).
+static constexpr int64_t maxRingSlots = 10;
+static constexpr int64_t minRingSlots = 2;
+
+/// Clocks per score of each unit, from the target's rates: both products; their
+/// operands from shared memory (P comes from tensor memory or registers); the
+/// exponentials.
+static void predict(const ForwardProblem &problem, const TargetInfo &target,
+                    ScheduleChoice &choice) {
+  const Schedule &plan = choice.schedule;
+  const double rows = static_cast<double>(plan.tileRows);
+  const double columns = static_cast<double>(plan.tileColumns);
+  const double queryKey = static_cast<double>(padHeadDim(problem.queryKeyDim));
+  const double value = static_cast<double>(padHeadDim(problem.valueDim));
+  const double bytes = static_cast<double>(problem.elementBytes);
+  const double scores = rows * columns;
+
+  const double mma = 2 * (queryKey + value) / static_cast<double>(target.mmaFlopsPerClock);
+  const double smem = ((rows + columns) * queryKey + columns * value) * bytes / scores /
+                      static_cast<double>(target.smemBytesPerClock);
+  const double exp2 = 1.0 / static_cast<double>(target.exp2PerClock);
+  const double matrix = std::max(mma, smem);
+  // With one stage the exponentials of a block have no other block's products
+  // to hide behind.
+  choice.clocksPerScore = plan.stages > 1 ? std::max(matrix, exp2) : matrix + exp2;
+  choice.boundBy = exp2 > matrix ? "exp2" : smem > mma ? "shared memory" : "matrix unit";
+}
+
+std::optional<ScheduleChoice> fa4::buildForward(const ForwardProblem &problem,
+                                                const TargetInfo &target, const TileChoice &tile,
+                                                std::string &violation) {
+  // Staging o apart lets the next tile load q early, so it comes first; a deep
+  // ring is worth more than a second buffer only when two slots do not fit.
+  for (bool outputOverQuery : {false, true}) {
+    for (int64_t slots = maxRingSlots; slots >= minRingSlots; --slots) {
+      ScheduleChoice choice;
+      choice.schedule = makeForward(problem, target, {tile, slots, outputOverQuery});
+      violation = checkSchedule(problem, choice.schedule, target, choice.usage);
+      if (violation.empty()) {
+        predict(problem, target, choice);
+        return choice;
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+/// All tiles that the form of the chip has, smallest last.
+static std::vector<TileChoice> enumerateTiles(const TargetInfo &target) {
+  const int64_t rows = *llvm::max_element(target.mmaRows);
+  // A stage is a warpgroup's rows: beyond these the registers of a CTA, or the
+  // columns of tensor memory, hold no useful tile.
+  const int64_t maxStages = target.hasTensorMemory() ? 2 : 3;
+  constexpr int64_t columnStep = 16; // F1
+  // Where one thread holds a row of scores, a block wider than its rows adds
+  // masked work on the diagonal and registers that no kernel is known to have.
+  const int64_t maxColumns =
+      target.hasTensorMemory() ? std::min(rows, target.mmaMaxColumns) : target.mmaMaxColumns;
+  std::vector<TileChoice> tiles;
+  for (int64_t stages = maxStages; stages >= 1; --stages) {
+    for (int64_t columns = maxColumns / columnStep * columnStep; columns >= columnStep;
+         columns -= columnStep) {
+      tiles.push_back({rows, columns, stages});
+    }
+  }
+  return tiles;
+}
+
+std::optional<ScheduleChoice> fa4::selectForward(const ForwardProblem &problem,
+                                                 const TargetInfo &target, std::string &violation) {
+  std::optional<ScheduleChoice> best;
+  // More rows per CTA read K and V less often; wider blocks rescale less often.
+  auto rank = [](const ScheduleChoice &choice) {
+    constexpr double resolution = 1e6;
+    return std::make_tuple(-std::round(choice.clocksPerScore * resolution),
+                           choice.schedule.ctaRows(), choice.schedule.tileColumns);
+  };
+  for (const TileChoice &tile : enumerateTiles(target)) {
+    std::optional<ScheduleChoice> choice = buildForward(problem, target, tile, violation);
+    if (choice && (!best || rank(*choice) > rank(*best))) {
+      best = std::move(choice);
+    }
+  }
+  if (best) {
+    violation.clear();
+  }
+  return best;
+}
+
+std::optional<TileChoice> fa4::nearestForward(const ForwardProblem &problem,
+                                              const TargetInfo &target, const TileChoice &wanted) {
+  std::optional<TileChoice> nearest;
+  auto distance = [&](const TileChoice &tile) {
+    return std::make_tuple(std::abs(tile.stages - wanted.stages),
+                           std::abs(tile.columns - wanted.columns),
+                           std::abs(tile.rows - wanted.rows));
+  };
+  std::string violation;
+  for (const TileChoice &tile : enumerateTiles(target)) {
+    if ((!nearest || distance(tile) < distance(*nearest)) &&
+        buildForward(problem, target, tile, violation)) {
+      nearest = tile;
+    }
+  }
+  return nearest;
+}
+
+std::optional<ForwardProblem> fa4::largestHeadDims(const ForwardProblem &problem,
+                                                   const TargetInfo &target) {
+  constexpr int64_t step = 8; // S6
+  std::string violation;
+  for (int64_t limit = std::max(problem.queryKeyDim, problem.valueDim); limit >= step;
+       limit -= step) {
+    ForwardProblem smaller = problem;
+    smaller.queryKeyDim = std::min(problem.queryKeyDim, limit);
+    smaller.valueDim = std::min(problem.valueDim, limit);
+    if (selectForward(smaller, target, violation)) {
+      return smaller;
+    }
+  }
+  return std::nullopt;
+}
+
+void fa4::completeForward(const ForwardProblem &problem, const TargetInfo &target,
+                          Schedule &schedule) {
+  const TileChoice tile{schedule.tileRows, schedule.tileColumns, schedule.stages};
+  std::string violation;
+  std::optional<ScheduleChoice> built = buildForward(problem, target, tile, violation);
+  ForwardVariant variant{tile, minRingSlots, /*outputOverQuery=*/true};
+  if (built) {
+    if (const Home *ring = built->schedule.findHome("load_k", std::nullopt)) {
+      variant.ringSlots = ring->slots;
+    }
+    variant.outputOverQuery = built->schedule.findHome("finish", 0)->allocation == "q_mem";
+  }
+  const Schedule model = makeForward(problem, target, variant);
+  if (schedule.order.empty()) {
+    schedule.order = model.order;
+  }
+  if (schedule.roles.empty()) {
+    schedule.roles = model.roles;
+    for (Role &role : schedule.roles) {
+      if (schedule.ctas == 2) { // F2: one CTA of a pair issues for both
+        role.ctas = role.runs("qk") ? RoleCtas::Leader : RoleCtas::Both;
+      }
+    }
+  }
+  if (schedule.homes.empty()) {
+    schedule.homes = makeForwardHomes(target, schedule, variant);
+  }
+}
