@@ -125,7 +125,7 @@ ParseResult DefOp::parse(OpAsmParser &parser, OperationState &result) {
   result.addAttribute(getFunctionTypeAttrName(result.name),
                       TypeAttr::get(parser.getBuilder().getFunctionType(inputs, results)));
   Region *body = result.addRegion();
-  if (parser.parseRegion(*body, args)) {
+  if (parser.parseRegion(*body, args, /*enableNameShadowing=*/true)) {
     return failure();
   }
   DefOp::ensureTerminator(*body, parser.getBuilder(), result.location);
@@ -150,9 +150,9 @@ LogicalResult DefOp::verifyRegions() {
                          << ", but got " << TypeRange(getBody().getArgumentTypes());
   }
   if (getYield().getValues().getTypes() != TypeRange(type.getResults())) { // def C2
-    return getYield().emitOpError() << "expected yielded types to be "
-                                    << TypeRange(type.getResults()) << ", but got "
-                                    << getYield().getValues().getTypes();
+    return getYield().emitOpError()
+           << "expected yielded types to be " << TypeRange(type.getResults()) << ", but got "
+           << getYield().getValues().getTypes();
   }
   WalkResult result = getBody().walk([&](StepOp step) {
     step.emitOpError() << "expected a def to contain no step, but got '" << step.getStepName()

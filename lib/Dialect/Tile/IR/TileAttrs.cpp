@@ -67,3 +67,14 @@ LogicalResult FactAttr::verify(function_ref<InFlightDiagnostic()> emitError, int
   }
   return success();
 }
+
+LogicalResult SmemLayoutAttr::verify(function_ref<InFlightDiagnostic()> emitError, Major major,
+                                     int64_t swizzle) {
+  bool linear = major == Major::Linear;
+  bool known = swizzle == 32 || swizzle == 64 || swizzle == 128;
+  if (linear ? swizzle != 0 : !known) { // smem C1
+    return emitError() << "expected swizzle of a " << stringifyMajor(major) << " layout to be "
+                       << (linear ? "absent" : "32, 64 or 128 bytes") << ", but got " << swizzle;
+  }
+  return success();
+}

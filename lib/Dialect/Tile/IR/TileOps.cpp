@@ -11,6 +11,8 @@
 
 #include "fa4/Dialect/Tile/IR/TileOps.h"
 
+#include "Spelling.h"
+
 using namespace mlir;
 using namespace fa4::tile;
 

@@ -161,3 +161,14 @@ FragType GlobalType::getTileType() const {
   }
   return FragType::get(getContext(), shape, getElementType());
 }
+
+//===----------------------------------------------------------------------===//
+// CursorType
+//===----------------------------------------------------------------------===//
+
+LogicalResult CursorType::verify(function_ref<InFlightDiagnostic()> emitError, int64_t depth) {
+  if (depth <= 0) { // cursor C1
+    return emitError() << "expected depth of a cursor to be positive, but got " << depth;
+  }
+  return success();
+}

@@ -13,7 +13,7 @@
 
 #include "mlir/IR/BuiltinAttributes.h"
 
-#include "fa4/Dialect/Tile/IR/TileEnums.h.inc"
+#include "fa4/Dialect/Tile/IR/TileTypes.h"
 
 #define GET_ATTRDEF_CLASSES
 #include "fa4/Dialect/Tile/IR/TileAttrs.h.inc"

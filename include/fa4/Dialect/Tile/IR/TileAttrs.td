@@ -89,4 +89,119 @@ def Tile_FactAttr : Tile_Attr<"Fact", "fact"> {
 }
 def Tile_FactArrayAttr : TypedArrayAttrBase<Tile_FactAttr, "facts of a work">;
 
+//===----------------------------------------------------------------------===//
+// Memory and channels
+//===----------------------------------------------------------------------===//
+
+def Tile_Space : I32EnumAttr<"Space", "a memory of the CTA",
+    [I32EnumAttrCase<"Smem", 0, "smem">, I32EnumAttrCase<"Tmem", 1, "tmem">]> {
+  let cppNamespace = "::fa4::tile";
+  let genSpecializedAttr = 0;
+}
+def Tile_SpaceAttr : EnumAttr<Tile_Dialect, Tile_Space, "space"> {
+  let assemblyFormat = "$value";
+}
+
+def Tile_Major : I32EnumAttr<"Major", "order of a tile in shared memory", [
+    I32EnumAttrCase<"KMajor", 0, "k_major">, I32EnumAttrCase<"MnMajor", 1, "mn_major">,
+    I32EnumAttrCase<"Linear", 2, "linear">]> {
+  let cppNamespace = "::fa4::tile";
+  let genSpecializedAttr = 0;
+}
+def Tile_SmemLayoutAttr : Tile_Attr<"SmemLayout", "smem"> {
+  let summary = "layout of a view of shared memory";
+  let description = [{
+    `<k_major, 128>` and `<mn_major, 128>` are the operand layouts of matrix
+    instructions with their swizzle in bytes; `<linear>` is row after row.
+
+    Constraints:
+    * (C1) the swizzle is 32, 64 or 128 bytes, and none for `linear`.
+  }];
+  let parameters = (ins EnumParameter<Tile_Major>:$major, DefaultValuedParameter<"int64_t", "0">:$swizzle);
+  let assemblyFormat = "`<` $major (`,` $swizzle^)? `>`";
+  let genVerifyDecl = 1;
+}
+
+def Tile_TmemForm : I32EnumAttr<"TmemForm", "how rows lie on lanes",
+    [I32EnumAttrCase<"Lanes", 0, "lanes">, I32EnumAttrCase<"Fold", 1, "fold">]> {
+  let cppNamespace = "::fa4::tile";
+  let genSpecializedAttr = 0;
+}
+def Tile_TmemLayoutAttr : Tile_Attr<"TmemLayout", "tmem"> {
+  let summary = "layout of a view of tensor memory";
+  let description = [{
+    `<lanes>`: row r on lane r. `<fold>`: of 128 rows of a pair each CTA holds 64,
+    and folds their columns: the upper half of the columns on lanes 64 to 127.
+  }];
+  let parameters = (ins EnumParameter<Tile_TmemForm>:$form);
+  let assemblyFormat = "`<` $form `>`";
+}
+
+def Tile_Tie : I32EnumAttr<"Tie", "which replica of a role holds an element of a channel", [
+    I32EnumAttrCase<"All", 0, "all">, I32EnumAttrCase<"Each", 1, "each">,
+    I32EnumAttrCase<"Previous", 2, "previous">]> {
+  let cppNamespace = "::fa4::tile";
+  let genSpecializedAttr = 0;
+}
+def Tile_EndAttr : Tile_Attr<"End", "end"> {
+  let summary = "a role at one end of a channel";
+  let description = [{
+    With `each`, replica r has element r of the channel; with `previous`,
+    element r + 1, round; with `all`, every replica has every element.
+  }];
+  let parameters = (ins "::mlir::FlatSymbolRefAttr":$role, DefaultValuedParameter<"::fa4::tile::Tie",
+      "::fa4::tile::Tie::All">:$tie);
+  let assemblyFormat = "`<` $role (`,` $tie^)? `>`";
+}
+def Tile_EndArrayAttr : TypedArrayAttrBase<Tile_EndAttr, "ends of a channel">;
+def Tile_ViewArrayAttr : TypedArrayAttrBase<FlatSymbolRefAttr, "views">;
+
+def Tile_Arrival : I32EnumAttr<"Arrival", "who arrives at one half of a channel, and how", [
+    I32EnumAttrCase<"Thread", 0, "thread">, I32EnumAttrCase<"Warp", 1, "warp">,
+    I32EnumAttrCase<"Lane", 2, "lane">, I32EnumAttrCase<"Named", 3, "named">,
+    I32EnumAttrCase<"NamedPerWarp", 4, "named_per_warp">, I32EnumAttrCase<"Peer", 5, "peer">]> {
+  let cppNamespace = "::fa4::tile";
+  let genSpecializedAttr = 0;
+}
+def Tile_ArrivalAttr : EnumAttr<Tile_Dialect, Tile_Arrival, "arrival"> {
+  let assemblyFormat = "$value";
+}
+
+def Tile_Ctas : I32EnumAttr<"Ctas", "the CTAs of a pair that run a role",
+    [I32EnumAttrCase<"Single", 0, "single">, I32EnumAttrCase<"Leader", 1, "leader">,
+     I32EnumAttrCase<"Both", 2, "both">]> {
+  let cppNamespace = "::fa4::tile";
+  let genSpecializedAttr = 0;
+}
+def Tile_CtasAttr : EnumAttr<Tile_Dialect, Tile_Ctas, "ctas"> {
+  let assemblyFormat = "$value";
+}
+
+//===----------------------------------------------------------------------===//
+// Placed programs
+//===----------------------------------------------------------------------===//
+
+def Tile_Group : I32EnumAttr<"Group", "a family of asynchronous groups",
+    [I32EnumAttrCase<"Wgmma", 0, "wgmma">, I32EnumAttrCase<"Bulk", 1, "bulk">]> {
+  let cppNamespace = "::fa4::tile";
+  let genSpecializedAttr = 0;
+}
+def Tile_GroupAttr : EnumAttr<Tile_Dialect, Tile_Group, "group"> {
+  let assemblyFormat = "$value";
+}
+
+def Tile_FenceKind : I32BitEnumAttr<"FenceKind", "what a fence orders", [
+    I32BitEnumAttrCaseBit<"TmemLoads", 0, "tmem_loads">,
+    I32BitEnumAttrCaseBit<"TmemStores", 1, "tmem_stores">,
+    I32BitEnumAttrCaseBit<"Before", 2, "before">, I32BitEnumAttrCaseBit<"After", 3, "after">,
+    I32BitEnumAttrCaseBit<"Proxy", 4, "proxy">, I32BitEnumAttrCaseBit<"Wgmma", 5, "wgmma">,
+    I32BitEnumAttrCaseBit<"Init", 6, "init">]> {
+  let cppNamespace = "::fa4::tile";
+  let separator = ", ";
+  let genSpecializedAttr = 0;
+}
+def Tile_FenceKindAttr : EnumAttr<Tile_Dialect, Tile_FenceKind, "fence_kinds"> {
+  let assemblyFormat = "$value";
+}
+
 #endif // FA4_DIALECT_TILE_IR_TILEATTRS_TD

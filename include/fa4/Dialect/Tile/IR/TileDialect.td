@@ -14,6 +14,7 @@
 
 include "mlir/IR/OpAsmInterface.td"
 include "mlir/IR/OpBase.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
 
 def Tile_Dialect : Dialect {
   let name = "tile";
@@ -36,6 +37,10 @@ def Tile_Dialect : Dialect {
     void registerAttributes();
   }];
 }
+
+def Tile_GmemResource : Resource<"::fa4::tile::GmemResource">;
+def Tile_SmemResource : Resource<"::fa4::tile::SmemResource">;
+def Tile_TmemResource : Resource<"::fa4::tile::TmemResource">;
 
 // The phases an op may stand in; the phase verifiers ask for these.
 def Tile_AtT0 : NativeOpTrait<"AtT0"> { let cppNamespace = "::fa4::tile"; }

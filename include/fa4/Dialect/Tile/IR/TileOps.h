@@ -25,6 +25,16 @@
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
+namespace fa4::tile {
+
+/// What completes an asynchronous op. The matrix unit is tcgen05 or wgmma, and a
+/// load is TMA or cp.async, as the target has it.
+enum class Engine { Load, Store, Send, Next, Mma };
+
+} // namespace fa4::tile
+
+#include "fa4/Dialect/Tile/IR/TileInterfaces.h.inc"
+
 #define GET_OP_CLASSES
 #include "fa4/Dialect/Tile/IR/TileOps.h.inc"
 

@@ -17,14 +17,17 @@
 namespace fa4::tile {
 
 /// The op may stand in a single-threaded program of tile values.
+// NOLINTNEXTLINE(bugprone-crtp-constructor-accessibility): MLIR's Op constructs its traits.
 template <typename ConcreteType>
 class AtT0 : public mlir::OpTrait::TraitBase<ConcreteType, AtT0> {};
 
 /// The op may stand in a program of roles and channels.
+// NOLINTNEXTLINE(bugprone-crtp-constructor-accessibility): MLIR's Op constructs its traits.
 template <typename ConcreteType>
 class AtT1 : public mlir::OpTrait::TraitBase<ConcreteType, AtT1> {};
 
 /// The op may stand in a placed program.
+// NOLINTNEXTLINE(bugprone-crtp-constructor-accessibility): MLIR's Op constructs its traits.
 template <typename ConcreteType>
 class AtT2 : public mlir::OpTrait::TraitBase<ConcreteType, AtT2> {};
 

@@ -14,6 +14,8 @@
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Types.h"
 
+#include "fa4/Dialect/Tile/IR/TileEnums.h.inc"
+
 #define GET_TYPEDEF_CLASSES
 #include "fa4/Dialect/Tile/IR/TileTypes.h.inc"
 

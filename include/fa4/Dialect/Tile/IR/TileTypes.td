@@ -9,6 +9,7 @@
 
 include "fa4/Dialect/Tile/IR/TileDialect.td"
 include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
 
 class Tile_Type<string name, string typeMnemonic> : TypeDef<Tile_Dialect, name> {
   let mnemonic = typeMnemonic;
@@ -79,6 +80,46 @@ def Tile_GlobalType : Tile_Type<"Global", "global"> {
   }];
 }
 
+def Tile_TokenKind : I32EnumAttr<"TokenKind", "the side of a channel a token belongs to",
+    [I32EnumAttrCase<"Write", 0, "write">, I32EnumAttrCase<"Read", 1, "read">]> {
+  let cppNamespace = "::fa4::tile";
+  let genSpecializedAttr = 0;
+}
+
+def Tile_TokenType : Tile_Type<"Token", "token"> {
+  let summary = "the right to one slot of a channel";
+  let description = [{
+    From acquire to commit (`!tile.token<write>`) or from wait to release
+    (`!tile.token<read>`). Linear: it ends exactly once on every path, and there is
+    no other handle to the channel's memory.
+  }];
+  let parameters = (ins EnumParameter<Tile_TokenKind>:$kind);
+  let assemblyFormat = "`<` $kind `>`";
+}
+
+def Tile_AsyncType : Tile_Type<"Async", "async"> {
+  let summary = "the completion of an asynchronous op";
+  let description = [{
+    `!tile.async<T>` also brings the value of type T that it will give, when the
+    result's home is registers.
+  }];
+  let parameters = (ins OptionalParameter<"::mlir::Type">:$value);
+  let assemblyFormat = "(`<` $value^ `>`)?";
+}
+
+def Tile_CursorType : Tile_Type<"Cursor", "cursor"> {
+  let summary = "a place in a ring of `depth` slots";
+  let description = [{
+    A slot in 0 .. depth - 1 and a parity bit that flips on each wrap.
+
+    Constraints:
+    * (C1) the depth is positive.
+  }];
+  let parameters = (ins "int64_t":$depth);
+  let assemblyFormat = "`<` $depth `>`";
+  let genVerifyDecl = 1;
+}
+
 // A tile value, spread or not.
 def Tile_Frag : DialectType<Tile_Dialect, CPred<"::llvm::isa<::fa4::tile::FragType>($_self)">,
                             "a tile value">;
@@ -98,6 +139,25 @@ def Tile_F32Row : DialectType<Tile_Dialect,
     "a rank-1 tile value of f32, one per row">;
 def Tile_Global : DialectType<Tile_Dialect, CPred<"::llvm::isa<::fa4::tile::GlobalType>($_self)">,
                               "a bounded global tensor">;
+class Tile_TokenOf<string kind> : DialectType<Tile_Dialect,
+    CPred<"::llvm::isa<::fa4::tile::TokenType>($_self) && "
+          "::llvm::cast<::fa4::tile::TokenType>($_self).getKind() == "
+          "::fa4::tile::TokenKind::" # kind>,
+    "a " # !tolower(kind) # " token">,
+    BuildableType<"::fa4::tile::TokenType::get($_builder.getContext(), "
+                  "::fa4::tile::TokenKind::" # kind # ")">;
+def Tile_WriteToken : Tile_TokenOf<"Write">;
+def Tile_ReadToken : Tile_TokenOf<"Read">;
+def Tile_Token : DialectType<Tile_Dialect, CPred<"::llvm::isa<::fa4::tile::TokenType>($_self)">,
+                             "a token">;
+def Tile_Async : DialectType<Tile_Dialect, CPred<"::llvm::isa<::fa4::tile::AsyncType>($_self)">,
+                             "an async">;
+def Tile_PlainAsync : DialectType<Tile_Dialect,
+    CPred<"::llvm::isa<::fa4::tile::AsyncType>($_self) && "
+          "!::llvm::cast<::fa4::tile::AsyncType>($_self).getValue()">, "an async without a value">,
+    BuildableType<"::fa4::tile::AsyncType::get($_builder.getContext(), ::mlir::Type())">;
+def Tile_Cursor : DialectType<Tile_Dialect, CPred<"::llvm::isa<::fa4::tile::CursorType>($_self)">,
+                              "a cursor">;
 def Tile_Scalar : AnyTypeOf<[AnyFloat, AnySignlessInteger, Index], "a scalar">;
 
 #endif // FA4_DIALECT_TILE_IR_TILETYPES_TD

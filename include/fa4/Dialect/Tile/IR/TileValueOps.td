@@ -20,10 +20,6 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 class Tile_ValueOp<string mnemonic, string resultName, list<Trait> phases, list<Trait> traits = []>
     : Tile_NamedOp<mnemonic, resultName, phases, !listconcat([Pure], traits)>;
 
-def Tile_GmemResource : Resource<"::fa4::tile::GmemResource">;
-def Tile_SmemResource : Resource<"::fa4::tile::SmemResource">;
-def Tile_TmemResource : Resource<"::fa4::tile::TmemResource">;
-
 def Tile_LoadOp : Tile_NamedOp<"load", "tile", T0T1T2, [MemoryEffects<[MemRead<Tile_GmemResource>]>]> {
   let summary = "one tile of a global tensor";
   let description = [{
