@@ -6,6 +6,7 @@
 
 #include "fa4/Pipelines/Registration.h"
 
+#include "fa4/Conversion/AttnToTile.h"
 #include "fa4/Conversion/TileToCPU.h"
 #include "fa4/Dialect/Attn/IR/AttnDialect.h"
 #include "fa4/Dialect/Attn/Transforms/BufferizableOpInterfaceImpl.h"

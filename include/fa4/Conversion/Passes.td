@@ -9,6 +9,34 @@
 
 include "mlir/Pass/PassBase.td"
 
+def ConvertAttnToTile : Pass<"convert-attn-to-tile", "::mlir::ModuleOp"> {
+  let summary = "attention ops as T0 kernels and launches";
+  let description = [{
+    Every `attn.forward` becomes a `tile.kernel` of steps on tiles, called
+    `<function>_attn<number>`, and a `tile.launch`; every `attn.merge` becomes
+    loops. A CTA's tile is the schedule's stages times its rows; the steps are
+    `load_q`, `load_k`, `load_v`, `qk`, `softmax`, `rescale`, `pv`, `finish` and
+    `store`. The kernel serves all extents, strides and batches.
+
+    Requires: memrefs (after one-shot-bufferize), a schedule on the op (after
+    attn-select-schedule) and a `fa4.target` on the module.
+
+    Ensures: no op of `attn` is left; kernels are T0. Key blocks that no row of a
+    tile can see are not read; the mask of lengths and intervals is applied only
+    where a block needs it.
+
+    Fails when: one of the requirements does not hold.
+  }];
+  let statistics = [
+    Statistic<"numKernels", "num-kernels", "attn.forward ops converted">,
+    Statistic<"numMerges", "num-merges", "attn.merge ops converted">,
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::scf::SCFDialect", "::fa4::tile::TileDialect",
+  ];
+}
+
 def ConvertTileToCPU : Pass<"convert-tile-to-cpu", "::mlir::ModuleOp"> {
   let summary = "T0 kernels as host functions on upstream dialects";
   let description = [{

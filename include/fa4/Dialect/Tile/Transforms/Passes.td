@@ -28,4 +28,85 @@ def TileVerifyT0 : Pass<"tile-verify-t0"> {
   }];
 }
 
+//===----------------------------------------------------------------------===//
+// T0 to T0: each carries out one clause of the kernel's schedule, and leaves a
+// kernel alone whose schedule does not have the clause.
+//===----------------------------------------------------------------------===//
+
+def TileSplitExp2 : Pass<"tile-split-exp2", "::fa4::tile::KernelOp"> {
+  let summary = "Compute a share of the exponentials by a polynomial";
+  let description = [{
+    *Requires* a T0 kernel whose steps call defs of its own.
+
+    *Ensures* that every `tile.exp2` has the schedule's `exp2` share. Which
+    elements are computed by the polynomial depends on their place in the tile
+    only; no other op changes. A second run changes nothing.
+
+    *Fails when* an exponential has another share already.
+  }];
+  let statistics = [Statistic<"numExponentials", "num-exponentials", "exponentials given a share">];
+}
+
+def TileLazyRescale : Pass<"tile-lazy-rescale", "::fa4::tile::KernelOp"> {
+  let summary = "Let the reference of the online softmax lag behind the maximum";
+  let description = [{
+    *Requires* a T0 kernel whose steps call defs of its own.
+
+    *Ensures* that every `tile.online_max` has the schedule's
+    `rescale_log2_threshold` as its lag, and that every `tile.scale_rows` by a
+    factor of one says `likely_one`. The results stay exact: sum, output and
+    statistic refer to the same reference, however old it is. A second run
+    changes nothing.
+
+    *Fails when* a statistic has another lag already.
+  }];
+  let statistics = [
+    Statistic<"numStatistics", "num-statistics", "statistics given a lag">,
+    Statistic<"numScalings", "num-scalings", "scalings marked as likely one">,
+  ];
+}
+
+def TileSplitMma : Pass<"tile-split-mma", "::fa4::tile::KernelOp"> {
+  let summary = "Hand over the computed operand of a product in parts";
+  let description = [{
+    *Requires* a T0 kernel whose steps call defs of its own.
+
+    *Ensures* that every `tile.mma` whose `a` is computed, not loaded, and has as
+    many columns as `split_p` adds up to, is a chain of products over those parts
+    of k. If nothing but such products uses the tile, it leaves the def that
+    computes it as one result per part, and casts and exponentials are done per
+    part; sums of its rows become chains in the order of the parts. Everything
+    but those sums (and the order of products inside the tensor core) keeps its
+    bits. A second run changes nothing.
+
+    *Fails when* a step calls a def outside of the kernel.
+  }];
+  let statistics = [
+    Statistic<"numProducts", "num-products", "products cut along k">,
+    Statistic<"numResults", "num-results", "step results handed over in parts">,
+  ];
+}
+
+def TilePipelineLoop : Pass<"tile-pipeline-loop", "::fa4::tile::KernelOp"> {
+  let summary = "Rotate the loop of steps as the schedule orders it";
+  let description = [{
+    *Requires* a T0 kernel with one loop of steps, counting up by 1, in which each
+    step of the schedule's `order` stands once.
+
+    *Ensures* that stage k of trip t works on iteration t - k, and that inside a
+    trip the steps stand in list order: a prologue, the loop, an epilogue. A value
+    that is read d trips after it was made is carried d times. Tests for the first
+    iteration are folded where they are known, and steps in front of the loop move
+    to their first user. The kernel is the same function, bit for bit. If the work
+    does not promise as many trips as there are stages, the loop is kept beside
+    its rotated form, under a test. A kernel whose steps stand in several blocks is
+    rotated already and stays as it is.
+
+    *Fails when* the order misses a step or names one that is not there, or puts a
+    step before one that it depends on; the error names both.
+  }];
+  let statistics = [Statistic<"numLoops", "num-loops", "loops rotated">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
 #endif // FA4_DIALECT_TILE_TRANSFORMS_PASSES_TD
