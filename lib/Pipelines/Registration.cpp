@@ -14,7 +14,6 @@
 #include "fa4/Dialect/FA4/IR/FA4Dialect.h"
 #include "fa4/Dialect/Tile/IR/TileDialect.h"
 #include "fa4/Dialect/Tile/Transforms/Passes.h"
-#include "fa4/Pipelines/Pipelines.h"
 
 void fa4::registerAllDialects(mlir::DialectRegistry &registry) {
   registry.insert<FA4Dialect, attn::AttnDialect, tile::TileDialect>();
@@ -30,5 +29,4 @@ void fa4::registerAllPasses() {
   registerFA4ConversionPasses();
   attn::registerFA4AttnPasses();
   tile::registerTilePasses();
-  registerPipelines();
 }

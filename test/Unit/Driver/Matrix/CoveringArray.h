@@ -1,0 +1,34 @@
+//===- CoveringArray.h - cases that cover every pair of levels --*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Every two levels of every two factors stand together in some case. The array
+// is a function of the seed.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA4_TEST_UNIT_DRIVER_MATRIX_COVERINGARRAY_H
+#define FA4_TEST_UNIT_DRIVER_MATRIX_COVERINGARRAY_H
+
+#include "Case.h"
+
+#include <cstdint>
+
+namespace fa4::matrix {
+
+/// At least `minimum` cases, grouped by kernel.
+std::vector<Case> makeCoveringArray(uint64_t seed, size_t minimum);
+
+/// How many pairs of levels no case covers.
+size_t countMissingPairs(const std::vector<Case> &cases);
+
+/// Case number `number` of the full product, in an order that is a permutation
+/// fixed by the seed. Equal kernels are not neighbours in it.
+Case productCase(uint64_t seed, uint64_t number);
+uint64_t productSize();
+
+} // namespace fa4::matrix
+
+#endif // FA4_TEST_UNIT_DRIVER_MATRIX_COVERINGARRAY_H

@@ -1,0 +1,319 @@
+//===- MatrixMain.cpp - T0 on the host against the reference --------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// `fa4-matrix` runs a covering array: every pair of levels in some case. With
+// --deep it walks the full product, in a fixed order that spreads, for a while;
+// the next call goes on from there. Each case is judged by R1, R2 and R7, and
+// must give equal bits for packed copies of its arrays (S2).
+//
+//===----------------------------------------------------------------------===//
+
+#include "CaseData.h"
+#include "CoveringArray.h"
+
+#include "fa4/Dialect/FA4/IR/FA4Attributes.h"
+#include "fa4/Driver/HostProgram.h"
+#include "fa4/Driver/ReferenceAdapter.h"
+#include "fa4/Pipelines/Registration.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/InitAllDialects.h"
+#include "mlir/InitAllExtensions.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/Format.h"
+
+#include <atomic>
+#include <chrono>
+#include <fstream>
+#include <mutex>
+#include <thread>
+
+using namespace fa4;
+using namespace fa4::driver;
+using namespace fa4::matrix;
+
+namespace {
+
+namespace cl = llvm::cl;
+cl::opt<uint64_t> seed("seed", cl::desc("Which covering array, or order of the product"),
+                       cl::init(1));
+cl::opt<size_t> minimum("minimum", cl::desc("Cases at least"), cl::init(300));
+cl::opt<size_t> first("first", cl::desc("First case to run"), cl::init(0));
+cl::opt<size_t> count("count", cl::desc("Cases to run; 0: all"), cl::init(0));
+cl::opt<unsigned> threads("threads", cl::desc("Cases at a time; 0: one per processor"),
+                          cl::init(0));
+cl::opt<bool> verbose("verbose", cl::desc("A line for every case"));
+cl::opt<bool> list("list", cl::desc("Print the cases and run nothing"));
+cl::opt<std::string> deepFile("deep", cl::desc("Walk the full product; progress and result file"),
+                              cl::value_desc("deep.csv"));
+cl::opt<std::string> commit("commit", cl::desc("What to write as commit (with --deep)"),
+                            cl::init("unknown"));
+cl::opt<double> minutes("minutes", cl::desc("How long to walk (with --deep)"), cl::init(60));
+
+using Clock = std::chrono::steady_clock;
+
+/// Cases of one kernel, with numbers.
+struct Group {
+  size_t firstNumber = 0;
+  std::vector<Case> cases;
+};
+
+std::vector<Group> groupByKernel(const std::vector<Case> &cases, size_t firstNumber) {
+  std::vector<Group> groups;
+  for (size_t number = 0; number < cases.size(); ++number) {
+    const Case &point = cases[number];
+    bool same = !groups.empty() && std::equal(point.begin(), point.begin() + kNumKernelFactors,
+                                              groups.back().cases.front().begin());
+    if (!same) {
+      groups.push_back({firstNumber + number, {}});
+    }
+    groups.back().cases.push_back(point);
+  }
+  return groups;
+}
+
+mlir::DialectRegistry makeRegistry() {
+  mlir::DialectRegistry registry;
+  mlir::registerAllDialects(registry);
+  mlir::registerAllExtensions(registry);
+  fa4::registerAllDialects(registry);
+  return registry;
+}
+
+/// What one thread needs to judge cases.
+class Judge {
+public:
+  explicit Judge(const mlir::DialectRegistry &registry)
+      : context(registry, mlir::MLIRContext::Threading::DISABLED) {}
+
+  /// Takes the kernel of `point`; an error says why there is none.
+  llvm::Error prepare(const Case &point);
+  /// Runs and judges a case of that kernel.
+  llvm::Error judge(const Case &point);
+
+private:
+  llvm::Error runWith(std::vector<Argument> &arguments);
+
+  mlir::MLIRContext context;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  ScheduleAttr schedule;
+  std::unique_ptr<HostProgram> program;
+};
+
+/// The plan that was chosen, with the case's share of exp2 and lag.
+Schedule editPlan(const Case &point, Schedule plan) {
+  plan.rescaleLog2Threshold.reset();
+  if (levelName(point, LazyRescale) == "8") {
+    plan.rescaleLog2Threshold = 8.0;
+  }
+  plan.exp2.reset();
+  int64_t lastChunk = plan.tileColumns / 32 - 1;
+  const std::string &percent = levelName(point, Exp2Polynomial);
+  if (percent == "12") {
+    plan.exp2 = Exp2Share{3, 16, 2, 0, lastChunk};
+  } else if (percent == "25") {
+    plan.exp2 = Exp2Share{3, 16, 4, 0, lastChunk};
+  } else if (percent == "100") {
+    plan.exp2 = Exp2Share{3, 1, 1, 0, lastChunk};
+  }
+  return plan;
+}
+
+attn::ForwardOp findForward(mlir::ModuleOp module) {
+  attn::ForwardOp found;
+  module.walk([&](attn::ForwardOp op) { found = op; });
+  return found;
+}
+
+llvm::Error Judge::prepare(const Case &point) {
+  program.reset();
+  std::string text =
+      "module attributes {fa4.target = #fa4.target<\"sm_100a\">} {\n" + moduleText(point) + "}\n";
+  module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
+  if (!module) {
+    return llvm::createStringError("expected the case's module to parse:\n" + text);
+  }
+  mlir::OwningOpRef<mlir::ModuleOp> planned(mlir::cast<mlir::ModuleOp>((*module)->clone()));
+  if (failed(lowerForHost(*planned, HostStage::Attn))) {
+    return llvm::createStringError("expected the case to get a schedule:\n" + text);
+  }
+  attn::ForwardOp forward = findForward(*planned);
+  schedule = ScheduleAttr::get(&context, editPlan(point, forward.getScheduleAttr().getPlan()));
+  forward.setScheduleAttr(schedule);
+  auto compiled = HostProgram::create(*planned, Threading::Caller);
+  if (!compiled) {
+    return compiled.takeError();
+  }
+  program = std::move(*compiled);
+  return llvm::Error::success();
+}
+
+llvm::Error Judge::runWith(std::vector<Argument> &arguments) {
+  auto results = program->run("main", arguments);
+  return results ? llvm::Error::success() : results.takeError();
+}
+
+llvm::Error Judge::judge(const Case &point) {
+  llvm::Expected<Entry> entry = Entry::find(*module, "main");
+  if (!entry) {
+    return entry.takeError();
+  }
+  std::vector<Argument> arguments = matrix::makeArguments(point, *entry);
+  std::vector<Argument> packed = makePacked(arguments);
+  if (llvm::Error error = runWith(arguments)) {
+    return error;
+  }
+  const HostArray *output = entry->findOutput("o", arguments, {});
+  const HostArray *lse = entry->findOutput("lse", arguments, {});
+  llvm::Expected<ForwardOracle> oracle = ForwardOracle::create(
+      findForward(*module), [&](mlir::Value operand) { return entry->bind(operand, arguments); },
+      /*threads=*/1);
+  if (!oracle) {
+    return oracle.takeError();
+  }
+  ref::CheckReport verdict = oracle->check(*output, lse, schedule);
+  if (!verdict.passed) {
+    return llvm::createStringError(verdict.message);
+  }
+  if (levelName(point, Strides) != "packed") {
+    if (llvm::Error error = runWith(packed)) {
+      return error;
+    }
+    if (!haveEqualBits(*output, *entry->findOutput("o", packed, {})) ||
+        !haveEqualBits(*lse, *entry->findOutput("lse", packed, {}))) {
+      return llvm::createStringError("expected packed copies to give equal bits (S2)");
+    }
+  }
+  return llvm::Error::success();
+}
+
+/// Runs groups on several threads and counts.
+class Runner {
+public:
+  Runner() : registry(makeRegistry()) {}
+
+  void run(const std::vector<Group> &groups) {
+    unsigned number = threads ? unsigned(threads) : std::thread::hardware_concurrency();
+    std::vector<std::thread> pool;
+    std::atomic<size_t> next = 0;
+    for (unsigned worker = 0; worker < std::max(1U, number); ++worker) {
+      pool.emplace_back([&] {
+        Judge judge(registry);
+        for (size_t group = next++; group < groups.size(); group = next++) {
+          runGroup(judge, groups[group]);
+        }
+      });
+    }
+    for (std::thread &worker : pool) {
+      worker.join();
+    }
+  }
+
+  size_t numPassed = 0;
+  size_t numFailed = 0;
+
+private:
+  void runGroup(Judge &judge, const Group &group) {
+    auto start = Clock::now();
+    llvm::Error prepared = judge.prepare(group.cases.front());
+    std::string reason = prepared ? llvm::toString(std::move(prepared)) : "";
+    for (size_t number = 0; number < group.cases.size(); ++number) {
+      std::string message = reason;
+      if (message.empty()) {
+        if (llvm::Error error = judge.judge(group.cases[number])) {
+          message = llvm::toString(std::move(error));
+        }
+      }
+      std::chrono::duration<double> time = Clock::now() - start;
+      start = Clock::now();
+      record(group.firstNumber + number, group.cases[number], message, time.count());
+    }
+  }
+
+  void record(size_t number, const Case &point, const std::string &message, double seconds) {
+    std::lock_guard<std::mutex> lock(mutex);
+    ++(message.empty() ? numPassed : numFailed);
+    if (!message.empty() || verbose) {
+      llvm::outs() << (message.empty() ? "ok   " : "FAIL ") << number << " "
+                   << llvm::format("%.2f s ", seconds) << describe(point) << '\n';
+      if (!message.empty()) {
+        llvm::outs() << "     " << message << '\n';
+      }
+      llvm::outs().flush();
+    }
+  }
+
+  mlir::DialectRegistry registry;
+  std::mutex mutex;
+};
+
+/// The last line's totals for this commit, if the file has one.
+void readProgress(const std::string &path, Runner &runner) {
+  std::ifstream file(path);
+  std::string line;
+  while (std::getline(file, line)) {
+    llvm::SmallVector<llvm::StringRef> fields;
+    llvm::StringRef(line).split(fields, ',');
+    if (fields.size() == 5 && fields[0] == commit && fields[1] == "cpu-t0") {
+      fields[3].getAsInteger(10, runner.numPassed);
+      fields[4].getAsInteger(10, runner.numFailed);
+    }
+  }
+}
+
+int runDeep() {
+  Runner runner;
+  readProgress(deepFile, runner);
+  auto end = Clock::now() + std::chrono::duration<double>(60.0 * minutes);
+  constexpr size_t chunk = 64;
+  while (Clock::now() < end) {
+    size_t done = runner.numPassed + runner.numFailed;
+    std::vector<Case> cases;
+    for (size_t number = done; number < done + chunk && number < productSize(); ++number) {
+      cases.push_back(productCase(seed, number));
+    }
+    if (cases.empty()) {
+      break;
+    }
+    runner.run(groupByKernel(cases, done));
+    std::ofstream file(deepFile, std::ios::app);
+    file << commit << ",cpu-t0," << runner.numPassed + runner.numFailed << ',' << runner.numPassed
+         << ',' << runner.numFailed << '\n';
+  }
+  llvm::outs() << runner.numPassed + runner.numFailed << " of " << productSize()
+               << " cases of the product so far\n"
+               << runner.numPassed << " passed, " << runner.numFailed << " failed\n";
+  return runner.numFailed ? 1 : 0;
+}
+
+int runArray() {
+  std::vector<Case> cases = makeCoveringArray(seed, minimum);
+  llvm::outs() << cases.size() << " cases, " << countMissingPairs(cases)
+               << " pairs of levels missing\n";
+  size_t begin = std::min<size_t>(first, cases.size());
+  size_t end = count ? std::min<size_t>(begin + count, cases.size()) : cases.size();
+  cases = std::vector<Case>(cases.begin() + static_cast<ptrdiff_t>(begin),
+                            cases.begin() + static_cast<ptrdiff_t>(end));
+  std::vector<Group> groups = groupByKernel(cases, begin);
+  llvm::outs() << groups.size() << " kernels\n";
+  if (list) {
+    for (size_t number = 0; number < cases.size(); ++number) {
+      llvm::outs() << begin + number << " " << describe(cases[number]) << '\n';
+    }
+    return 0;
+  }
+  Runner runner;
+  runner.run(groups);
+  llvm::outs() << runner.numPassed << " passed, " << runner.numFailed << " failed\n";
+  return runner.numFailed ? 1 : 0;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  cl::ParseCommandLineOptions(argc, argv, "T0 on the host against the float64 reference\n");
+  return deepFile.empty() ? runArray() : runDeep();
+}

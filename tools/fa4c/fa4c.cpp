@@ -1,0 +1,316 @@
+//===- fa4c.cpp - compile and run attention -------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Exit codes: 0 done, 1 the module does not compile or the result is wrong, 2 the
+// command line or an input file is.
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa4/Driver/Entry.h"
+#include "fa4/Driver/HostProgram.h"
+#include "fa4/Driver/ReferenceAdapter.h"
+#include "fa4/Pipelines/Registration.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/InitAllDialects.h"
+#include "mlir/InitAllExtensions.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/ToolOutputFile.h"
+
+#include <chrono>
+
+using namespace mlir;
+using namespace fa4;
+using namespace fa4::driver;
+
+namespace {
+
+enum ExitCode { Done = 0, Wrong = 1, Usage = 2 };
+enum class Emit { None, Attn, Tile, Upstream, LLVM };
+using Clock = std::chrono::steady_clock;
+
+namespace cl = llvm::cl;
+cl::OptionCategory category("fa4c options");
+cl::opt<std::string> inputFile(cl::Positional, cl::desc("<module.mlir>"), cl::init("-"),
+                               cl::cat(category));
+cl::opt<std::string> target("target", cl::desc("What to compile for"), cl::value_desc("cpu"),
+                            cl::init("cpu"), cl::cat(category));
+cl::opt<Emit>
+    emitStage("emit", cl::desc("Print the module at a stage"),
+              cl::values(clEnumValN(Emit::Attn, "attn", "attn with defaults and schedule"),
+                         clEnumValN(Emit::Tile, "tile", "T0"),
+                         clEnumValN(Emit::Upstream, "mlir-cpu", "upstream dialects"),
+                         clEnumValN(Emit::LLVM, "llvm", "LLVM IR, before LLVM's passes")),
+              cl::init(Emit::None), cl::cat(category));
+cl::opt<std::string> outputFile("o", cl::desc("Where --emit prints"), cl::value_desc("file"),
+                                cl::init("-"), cl::cat(category));
+cl::opt<bool> runIt("run", cl::desc("Run the entry"), cl::cat(category));
+cl::opt<bool> checkIt("check", cl::desc("Compare with the float64 reference (with --run)"),
+                      cl::cat(category));
+cl::opt<std::string> entryName("entry",
+                               cl::desc("The function to run; default: the only public one"),
+                               cl::value_desc("name"), cl::cat(category));
+cl::list<std::string> inputs("input", cl::desc("An argument from a file"),
+                             cl::value_desc("name=file.npy"), cl::cat(category));
+cl::list<std::string> outputs("output", cl::desc("Write an output to a file"),
+                              cl::value_desc("name=file.npy"), cl::cat(category));
+cl::list<std::string> shapes("shape", cl::desc("Extents of an argument"),
+                             cl::value_desc("name=AxBxC"), cl::cat(category));
+cl::list<std::string> scalars("scalar", cl::desc("An f32 or i32 argument"),
+                              cl::value_desc("name=value"), cl::cat(category));
+cl::opt<std::string> randomInputs("random", cl::desc("How arguments without a file are drawn"),
+                                  cl::value_desc("seed=N,dist=NAME"),
+                                  cl::init("seed=0,dist=gaussian"), cl::cat(category));
+cl::opt<unsigned> repeat("repeat", cl::desc("Runs; the best time is printed"), cl::init(3),
+                         cl::cat(category));
+
+} // namespace
+
+static int report(llvm::Error error, ExitCode code) {
+  llvm::errs() << "error: " << llvm::toString(std::move(error)) << '\n';
+  return code;
+}
+
+static llvm::Expected<std::pair<llvm::StringRef, llvm::StringRef>>
+splitAssignment(llvm::StringRef text, llvm::StringRef option) {
+  auto [name, value] = text.split('=');
+  if (name.empty() || value.empty()) {
+    return llvm::createStringError("expected --" + option + " to be name=value, but got '" + text +
+                                   "'");
+  }
+  return std::pair(name, value);
+}
+
+static llvm::Error parseRandom(numerics::InputGenerator &generator) {
+  llvm::SmallVector<llvm::StringRef> parts;
+  llvm::StringRef(randomInputs).split(parts, ',');
+  for (llvm::StringRef part : parts) {
+    auto assignment = splitAssignment(part, "random");
+    if (!assignment) {
+      return assignment.takeError();
+    }
+    auto [name, value] = *assignment;
+    if (name == "seed" && !value.getAsInteger(10, generator.seed)) {
+      continue;
+    }
+    std::optional<numerics::InputDistribution> distribution =
+        numerics::parseInputDistribution(std::string_view(value.data(), value.size()));
+    if (name == "dist" && distribution) {
+      generator.distribution = *distribution;
+      continue;
+    }
+    return llvm::createStringError("expected --random to be seed=<number> or dist=<gaussian, "
+                                   "large-mean, peaked or below-minus-5e4>, but got '" +
+                                   part + "'");
+  }
+  return llvm::Error::success();
+}
+
+static llvm::Expected<InputOptions> parseInputOptions() {
+  InputOptions options;
+  for (const std::string &text : inputs) {
+    auto assignment = splitAssignment(text, "input");
+    if (!assignment) {
+      return assignment.takeError();
+    }
+    options.files[assignment->first] = assignment->second.str();
+  }
+  for (const std::string &text : shapes) {
+    auto assignment = splitAssignment(text, "shape");
+    if (!assignment) {
+      return assignment.takeError();
+    }
+    llvm::SmallVector<llvm::StringRef> extents;
+    assignment->second.split(extents, 'x');
+    for (llvm::StringRef extent : extents) {
+      int64_t value;
+      if (extent.getAsInteger(10, value) || value < 0) {
+        return llvm::createStringError("expected extents to be numbers from 0, but got '" + extent +
+                                       "'");
+      }
+      options.shapes[assignment->first].push_back(value);
+    }
+  }
+  for (const std::string &text : scalars) {
+    auto assignment = splitAssignment(text, "scalar");
+    if (!assignment) {
+      return assignment.takeError();
+    }
+    double value;
+    if (assignment->second.getAsDouble(value)) {
+      return llvm::createStringError("expected a scalar to be a number, but got '" +
+                                     assignment->second + "'");
+    }
+    options.scalars[assignment->first] = value;
+  }
+  if (llvm::Error error = parseRandom(options.random)) {
+    return error;
+  }
+  return options;
+}
+
+static int emitModule(ModuleOp module) {
+  std::error_code code;
+  llvm::ToolOutputFile file(outputFile, code, llvm::sys::fs::OF_Text);
+  if (code) {
+    return report(llvm::createStringError("expected '" + outputFile +
+                                          "' to be writable, but got: " + code.message()),
+                  Usage);
+  }
+  HostStage stage = emitStage == Emit::Attn   ? HostStage::Attn
+                    : emitStage == Emit::Tile ? HostStage::Tile
+                                              : HostStage::Upstream;
+  if (failed(lowerForHost(module, stage))) {
+    return Wrong;
+  }
+  if (emitStage == Emit::LLVM) {
+    llvm::Expected<std::string> text = printLLVMIR(module, Threading::Pool);
+    if (!text) {
+      return report(text.takeError(), Wrong);
+    }
+    file.os() << *text;
+  } else {
+    module.print(file.os());
+    file.os() << '\n';
+  }
+  file.keep();
+  return Done;
+}
+
+/// The schedule that the compiler chose for the entry's attention.
+static ScheduleAttr chosenSchedule(ModuleOp module, llvm::StringRef function) {
+  OwningOpRef<ModuleOp> copy(cast<ModuleOp>(module->clone()));
+  if (failed(lowerForHost(*copy, HostStage::Attn))) {
+    return ScheduleAttr();
+  }
+  ScheduleAttr schedule;
+  copy->lookupSymbol<func::FuncOp>(function).walk(
+      [&](attn::ForwardOp op) { schedule = op.getScheduleAttr(); });
+  return schedule;
+}
+
+static void printLine(llvm::StringRef what, double error, double bound, llvm::StringRef rule,
+                      const ref::Position &at) {
+  llvm::outs() << llvm::format("%-4s", what.str().c_str()) << " error "
+               << llvm::format("%.3e", error) << "  bound " << llvm::format("%.3e", bound) << " ("
+               << rule << ")  worst at b " << at.b << ", h " << at.h << ", i " << at.i << '\n';
+}
+
+static int checkRun(ModuleOp module, const Entry &entry, llvm::ArrayRef<Argument> arguments,
+                    llvm::ArrayRef<HostArray> results) {
+  attn::ForwardOp forward = entry.getForward();
+  auto bind = [&](Value operand) { return entry.bind(operand, arguments); };
+  llvm::Expected<ForwardOracle> oracle = ForwardOracle::create(forward, bind);
+  if (!oracle) {
+    return report(oracle.takeError(), Usage);
+  }
+  const HostArray *output = entry.findOutput("o", arguments, results);
+  const HostArray *lse = entry.findOutput("lse", arguments, results);
+  if (!output) {
+    return report(llvm::createStringError("expected the entry to return o or to write it into an "
+                                          "argument, to be checked"),
+                  Usage);
+  }
+  ref::CheckReport verdict =
+      oracle->check(*output, lse, chosenSchedule(module, entry.getFunction().getSymName()));
+  printLine("o", verdict.outputError, verdict.outputBound, "R7", verdict.worstOutput);
+  if (lse) {
+    printLine("lse", verdict.lseError, verdict.lseBound, "R2", verdict.worstLse);
+  }
+  if (!verdict.passed) {
+    llvm::errs() << "error: " << verdict.message << '\n';
+    return Wrong;
+  }
+  llvm::outs() << "check passed\n";
+  return Done;
+}
+
+static int runModule(ModuleOp module) {
+  llvm::Expected<InputOptions> options = parseInputOptions();
+  if (!options) {
+    return report(options.takeError(), Usage);
+  }
+  llvm::Expected<Entry> entry = Entry::find(module, entryName);
+  if (!entry) {
+    return report(entry.takeError(), Usage);
+  }
+  if (checkIt && !entry->getForward()) {
+    return report(llvm::createStringError("expected an entry that is checked to have exactly one "
+                                          "attn.forward"),
+                  Usage);
+  }
+  if (entry->getForward()) {
+    options->random.scale = entry->getForward().getScaleOrDefault().convertToFloat();
+  }
+  llvm::Expected<std::vector<Argument>> arguments = entry->makeArguments(*options);
+  if (!arguments) {
+    return report(arguments.takeError(), Usage);
+  }
+  auto start = Clock::now();
+  auto program = HostProgram::create(module, Threading::Pool);
+  if (!program) {
+    return report(program.takeError(), Wrong);
+  }
+  std::chrono::duration<double> compileTime = Clock::now() - start;
+  double best = std::numeric_limits<double>::infinity();
+  std::vector<HostArray> results;
+  for (unsigned run = 0; run < std::max(1U, unsigned(repeat)); ++run) {
+    start = Clock::now();
+    auto returned = (*program)->run(entry->getFunction().getSymName(), *arguments);
+    std::chrono::duration<double, std::milli> time = Clock::now() - start;
+    if (!returned) {
+      return report(returned.takeError(), Usage);
+    }
+    results = std::move(*returned);
+    best = std::min(best, time.count());
+  }
+  llvm::outs() << "compiled in " << llvm::format("%.2f", compileTime.count()) << " s, kernel "
+               << llvm::format("%.2f", best) << " ms (best of " << std::max(1U, unsigned(repeat))
+               << ")\n";
+  for (const std::string &text : outputs) {
+    auto assignment = splitAssignment(text, "output");
+    if (!assignment) {
+      return report(assignment.takeError(), Usage);
+    }
+    const HostArray *array = entry->findOutput(assignment->first, *arguments, results);
+    if (!array) {
+      return report(llvm::createStringError("expected an output to be an array of the entry, but "
+                                            "got '" +
+                                            assignment->first + "'"),
+                    Usage);
+    }
+    if (llvm::Error error = support::writeNpy(assignment->second, array->toNpy())) {
+      return report(std::move(error), Usage);
+    }
+  }
+  return checkIt ? checkRun(module, *entry, *arguments, results) : Done;
+}
+
+int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
+  cl::HideUnrelatedOptions(category);
+  cl::ParseCommandLineOptions(argc, argv, "FA4: compile and run attention\n");
+  if (target != "cpu") {
+    return report(llvm::createStringError("expected --target to be cpu, but got '" + target + "'"),
+                  Usage);
+  }
+  if (runIt == (emitStage != Emit::None)) {
+    return report(llvm::createStringError("expected one of --run and --emit"), Usage);
+  }
+  DialectRegistry registry;
+  mlir::registerAllDialects(registry);
+  mlir::registerAllExtensions(registry);
+  fa4::registerAllDialects(registry);
+  MLIRContext context(registry);
+  OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(inputFile, &context);
+  if (!module) {
+    return Wrong;
+  }
+  return runIt ? runModule(*module) : emitModule(*module);
+}
