@@ -46,9 +46,9 @@ std::optional<uint32_t> fixedResult(ApproxOp op, bool ftz, uint32_t x) {
     if (zero) {
       return sign | kInfinity;
     }
-    // Measured on an H200: the flushing form gives zero from 2^126 on, where
-    // the result would still be the smallest normal number.
-    return infinite || (ftz && magnitude >= 0x7E800000) ? std::optional(sign) : std::nullopt;
+    // Above 2^126 the result is subnormal (measured on an H200: 2^126 itself
+    // still gives the smallest normal number).
+    return infinite || (ftz && magnitude > 0x7E800000) ? std::optional(sign) : std::nullopt;
   case ApproxOp::Rsqrt:
     if (zero) {
       return sign | kInfinity;

@@ -91,8 +91,7 @@ SumRule fa4::sim::blackwellSumRule(ElementType result) { return {25, 23, result}
 
 TensorPanel::TensorPanel(Role role, ElementType type, unsigned rows, unsigned depth)
     : role(role), type(type), numRows(rows), numDepth(depth), significand(size_t(rows) * depth),
-      exponent(size_t(rows) * depth, kZeroExponent), value(size_t(rows) * depth),
-      raw(size_t(rows) * depth), special(rows) {}
+      exponent(size_t(rows) * depth, kZeroExponent), raw(size_t(rows) * depth), special(rows) {}
 
 void TensorPanel::set(unsigned row, unsigned k, uint32_t bits) {
   Decoded number = decodeElement(type, bits);
@@ -100,17 +99,13 @@ void TensorPanel::set(unsigned row, unsigned k, uint32_t bits) {
   raw[at] = bits;
   significand[at] = negated ? -number.significand : number.significand;
   exponent[at] = number.significand == 0 ? kZeroExponent : number.exponent;
-  value[at] = float(elementToDouble(type, bits));
-  value[at] = negated ? -value[at] : value[at];
   special[row] |= number.kind != NumberClass::Finite;
 }
 
 void TensorPanel::negate() {
   negated = !negated;
-  for (std::vector<float> *numbers : {&significand, &value}) {
-    for (float &number : *numbers) {
-      number = -number;
-    }
+  for (float &number : significand) {
+    number = -number;
   }
 }
 
@@ -314,6 +309,10 @@ double FusedSum::startValue(size_t at) const {
 template <typename Number>
 void FusedSum::runInOrder() {
   const unsigned width = b.numRows;
+  std::vector<float> right(b.raw.size());
+  for (size_t at = 0; at < right.size(); ++at) {
+    right[at] = float(elementToDouble(b.type, b.raw[at]));
+  }
   std::vector<Number> sums(width);
   for (unsigned row = 0; row < a.numRows; ++row) {
     size_t out = size_t(row) * width;
@@ -321,10 +320,11 @@ void FusedSum::runInOrder() {
       sums[column] = Number(startValue(out + column));
     }
     for (unsigned k = 0; k < a.numDepth; ++k) {
-      Number left = a.value[a.index(row, k)];
-      const float *right = &b.value[b.index(0, k)];
+      Number left = Number(elementToDouble(a.type, a.raw[a.index(row, k)]));
+      left = a.negated != b.negated ? -left : left;
+      const float *line = &right[b.index(0, k)];
       for (unsigned column = 0; column < width; ++column) {
-        sums[column] += left * Number(right[column]);
+        sums[column] += left * Number(line[column]);
       }
     }
     for (unsigned column = 0; column < width; ++column) {

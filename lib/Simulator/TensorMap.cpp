@@ -50,6 +50,34 @@ uint32_t TensorMap::boxBytes() const {
   return bytes;
 }
 
+uint32_t TensorMap::linePitch() const {
+  uint32_t line = box[0] * mapElementBytes(type);
+  return swizzle == Swizzle::None ? line : std::max(line, swizzleSpan(swizzle));
+}
+
+uint32_t TensorMap::footprint() const {
+  return boxBytes() / (box[0] * mapElementBytes(type)) * linePitch();
+}
+
+uint16_t TensorMap::fillPattern() const {
+  // Measured on an H200 for f16, bf16, f32 and f64.
+  return nanFill ? 0x7FF7 : 0;
+}
+
+uint32_t TensorMap::convertLoaded(uint32_t bits) const {
+  bool flush = type == MapElement::F32Ftz || type == MapElement::TF32Ftz;
+  bool narrow = type == MapElement::TF32 || type == MapElement::TF32Ftz;
+  uint32_t magnitude = bits & 0x7FFFFFFF;
+  if (flush && magnitude < 0x00800000) {
+    return bits & 0x80000000;
+  }
+  if (!narrow || magnitude >= 0x7F800000) {
+    return bits;
+  }
+  // tf32 keeps 10 of 23 significand bits, rounded to nearest.
+  return (bits + 0xFFF + (bits >> 13 & 1)) & ~uint32_t(0x1FFF);
+}
+
 /// The limits are those of cuTensorMapEncodeTiled in the CUDA driver API.
 llvm::Error TensorMap::verify() const {
   auto wrong = [](const char *what, unsigned d, const char *rule, uint64_t value) {
@@ -211,6 +239,6 @@ void fa4::sim::walkBox(const TensorMap &map, llvm::ArrayRef<int32_t> coordinates
     } else {
       emit(0, count, false);
     }
-    offset += uint32_t(count) * element;
+    offset += map.linePitch();
   }
 }

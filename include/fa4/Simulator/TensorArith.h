@@ -65,7 +65,6 @@ private:
   unsigned numRows, numDepth;
   std::vector<float> significand;
   std::vector<int32_t> exponent;
-  std::vector<float> value;
   std::vector<uint32_t> raw;
   std::vector<uint8_t> special; ///< per row: holds an infinity or a NaN
   bool negated = false;

@@ -57,8 +57,17 @@ struct TensorMap {
   llvm::Error verify() const;
   /// Elements that the box visits in dimension `d`.
   unsigned boxCount(unsigned d) const;
-  /// Bytes that a box fills in shared memory; also its transaction bytes.
+  /// Bytes of a box's elements: what the transaction counts.
   uint32_t boxBytes() const;
+  /// Bytes from one line of a box to the next in shared memory. A swizzled line
+  /// takes the whole span (measured on an H200).
+  uint32_t linePitch() const;
+  /// Bytes of shared memory from the first to behind the last line.
+  uint32_t footprint() const;
+  /// What fills elements outside of the tensor, 16 bits at a time.
+  uint16_t fillPattern() const;
+  /// The element as a load delivers it: tf32 types round, ftz types flush.
+  uint32_t convertLoaded(uint32_t bits) const;
 
   void encode(llvm::MutableArrayRef<uint8_t> bytes) const;
   static llvm::Expected<TensorMap> decode(llvm::ArrayRef<uint8_t> bytes);
@@ -66,7 +75,7 @@ struct TensorMap {
 
 /// A run of bytes of a box, contiguous on both sides.
 struct BoxRun {
-  uint32_t offset; ///< in the box, before swizzling
+  uint32_t offset; ///< from the box's start in shared memory, before swizzling
   uint64_t global; ///< meaningful only if inside
   uint32_t bytes;
   bool inside;

@@ -36,7 +36,8 @@ TEST(Approx, FixedResults) {
   EXPECT_EQ(nearest(ApproxOp::Lg2, bitsOf(-1)), kNaN);
   EXPECT_EQ(nearest(ApproxOp::Rcp, kMinusZero), 0xFF800000u);
   EXPECT_EQ(nearest(ApproxOp::Rcp, 0x80000001), 0xFF800000u);
-  EXPECT_EQ(nearest(ApproxOp::Rcp, 0x7E800000), 0u);
+  EXPECT_EQ(nearest(ApproxOp::Rcp, 0x7E800000), 0x00800000u);
+  EXPECT_EQ(nearest(ApproxOp::Rcp, 0xFE800001), 0x80000000u);
   EXPECT_EQ(nearest(ApproxOp::Rcp, 0x7E800000, false), 0x00800000u);
   EXPECT_EQ(nearest(ApproxOp::Rsqrt, kInfinity), 0u);
   EXPECT_EQ(nearest(ApproxOp::Rsqrt, bitsOf(-4)), kNaN);

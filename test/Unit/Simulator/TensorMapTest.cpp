@@ -102,4 +102,28 @@ TEST(TensorMap, WalkAgreesWithTheFormula) {
   }
 }
 
+TEST(TensorMap, SwizzledLinesTakeTheWholeSpan) {
+  TensorMap map = smallMap();
+  map.swizzle = Swizzle::B64;
+  EXPECT_EQ(map.linePitch(), 64u);
+  EXPECT_EQ(map.boxBytes(), 32u * 3 * 2);
+  EXPECT_EQ(map.footprint(), 64u * 3 * 2);
+  int32_t origin[] = {0, 0, 0};
+  std::vector<uint32_t> offsets;
+  walkBox(map, origin, [&](const BoxRun &run) { offsets.push_back(run.offset); });
+  EXPECT_EQ(offsets, (std::vector<uint32_t>{0, 64, 128, 192, 256, 320}));
+}
+
+TEST(TensorMap, LoadedElements) {
+  TensorMap map = smallMap();
+  EXPECT_EQ(map.convertLoaded(0x3F801FFF), 0x3F801FFFu);
+  map.type = MapElement::TF32;
+  EXPECT_EQ(map.convertLoaded(0x054113D7), 0x05412000u);
+  EXPECT_EQ(map.convertLoaded(0x7A06ED87), 0x7A06E000u);
+  map.type = MapElement::F32Ftz;
+  EXPECT_EQ(map.convertLoaded(0x807FFFFF), 0x80000000u);
+  map.nanFill = true;
+  EXPECT_EQ(map.fillPattern(), 0x7FF7u);
+}
+
 } // namespace
