@@ -1,0 +1,72 @@
+//===- Engine.cpp - asynchronous operations ---------------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// An operation may go when no older one has the same order key.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Machine.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
+
+using namespace llvm;
+using namespace fa4::sim;
+
+AsyncOp::~AsyncOp() = default;
+
+bool AsyncOp::fault(FaultId id, const Twine &message) {
+  return issuer->fault(id, *inst, lane, message) != Step::Stop;
+}
+
+Engine::Result Engine::performOne(Cluster &cluster, bool randomly) {
+  SmallVector<size_t, 16> candidates;
+  SmallVector<uint64_t, 16> taken;
+  for (size_t i = 0; i < pending.size(); ++i) {
+    AsyncOp &op = *pending[i];
+    if (op.order != 0) {
+      if (is_contained(taken, op.order)) {
+        continue;
+      }
+      taken.push_back(op.order);
+    }
+    if (op.ready(cluster)) {
+      candidates.push_back(i);
+      if (!randomly) {
+        break;
+      }
+    }
+  }
+  if (candidates.empty()) {
+    return Result::None;
+  }
+  size_t pick = randomly ? candidates[cluster.random() % candidates.size()] : candidates.front();
+  // Performing may push further operations, so the list is settled first.
+  std::unique_ptr<AsyncOp> op = std::move(pending[pick]);
+  pending.erase(pending.begin() + pick);
+  bool ok = op->perform(cluster);
+  cluster.event();
+  return ok ? Result::Performed : Result::Stopped;
+}
+
+Engine::Result Engine::drain(Cluster &cluster, uint64_t order) {
+  Result result = Result::None;
+  for (size_t i = 0; i < pending.size();) {
+    if (pending[i]->order != order) {
+      ++i;
+      continue;
+    }
+    std::unique_ptr<AsyncOp> op = std::move(pending[i]);
+    pending.erase(pending.begin() + i);
+    bool ok = op->perform(cluster);
+    cluster.event();
+    if (!ok) {
+      return Result::Stopped;
+    }
+    result = Result::Performed;
+  }
+  return result;
+}

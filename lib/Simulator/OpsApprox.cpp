@@ -1,0 +1,325 @@
+//===- OpsApprox.cpp - approximate functions, division, roots ---*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// An approximate function is its f64 value rounded to f32, then moved by as many
+// units in the last place as the mode says: none; as the hardware was measured
+// to lean; a seeded amount within the documented bound, a function of input and
+// seed alone; or always the bound. A kernel must meet its accuracy in all modes.
+//
+//===----------------------------------------------------------------------===//
+
+#include "FloatMath.h"
+#include "Lanes.h"
+
+using namespace llvm;
+using namespace fa4::sim;
+
+namespace {
+enum class Fn { Ex2, Lg2, Rcp, Rsqrt, Sqrt, Sin, Cos, Tanh };
+} // namespace
+
+/// Whole ulps that stay inside the bound of the manual: ex2 2 ulp, rcp 1 ulp,
+/// rsqrt 2^-22.9 and lg2 2^-22 relative, tanh 2^-11 relative (2^12 ulp at the
+/// lower end of a binade, half of that at the upper).
+static constexpr int boundOf(Fn f) {
+  switch (f) {
+  case Fn::Ex2: return 2;
+  case Fn::Lg2: return 1;
+  case Fn::Rcp: return 1;
+  case Fn::Rsqrt: return 1;
+  case Fn::Sqrt: return 1;
+  case Fn::Sin:
+  case Fn::Cos: return 1;
+  case Fn::Tanh: return 2048;
+  }
+  return 0;
+}
+
+static double exactValue(Fn f, double x) {
+  switch (f) {
+  case Fn::Ex2: return std::exp2(x);
+  case Fn::Lg2: return std::log2(x);
+  case Fn::Rcp: return 1.0 / x;
+  case Fn::Rsqrt: return 1.0 / std::sqrt(x);
+  case Fn::Sqrt: return std::sqrt(x);
+  case Fn::Sin: return std::sin(x);
+  case Fn::Cos: return std::cos(x);
+  case Fn::Tanh: return std::tanh(x);
+  }
+  return x;
+}
+
+/// A well mixed function of seed and input (splitmix64's finaliser).
+static uint64_t mixBits(uint64_t x) {
+  x += 0x9e3779b97f4a7c15ull;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+  return x ^ (x >> 31);
+}
+
+static float moveUlps(float v, int ulps) {
+  uint32_t b = bitCast<uint32_t>(v), magnitude = b & 0x7fffffffu;
+  if (magnitude >= 0x7f800000u || magnitude == 0) {
+    return v;
+  }
+  // Positive steps go away from zero; neither zero nor infinity is crossed.
+  int64_t moved = int64_t(magnitude) + ulps;
+  moved = moved < 1 ? 1 : moved > 0x7f7fffff ? 0x7f7fffff : moved;
+  return bitCast<float>((b & 0x80000000u) | uint32_t(moved));
+}
+
+static float disturb(Fn f, float x, float r, ApproxMode mode, uint64_t seed) {
+  int bound = boundOf(f);
+  // Exact cases stay exact on the hardware: ex2 at integers.
+  if (f == Fn::Ex2 && std::floor(x) == x) {
+    return r;
+  }
+  uint64_t h = mixBits(seed ^ (uint64_t(bitCast<uint32_t>(x)) << 8) ^ uint64_t(f));
+  switch (mode) {
+  case ApproxMode::Nearest:
+    return r;
+  case ApproxMode::Low:
+    return f == Fn::Ex2 && x <= -1.0f ? moveUlps(r, -1) : r;
+  case ApproxMode::Jitter:
+    return moveUlps(r, int(h % (2 * bound + 1)) - bound);
+  case ApproxMode::Edge:
+    return moveUlps(r, (h & 1) ? bound : -bound);
+  }
+  return r;
+}
+
+template <Fn F, bool Ftz>
+static float approx(float x, ApproxMode mode, uint64_t seed) {
+  x = input<Ftz>(x);
+  float r;
+  if (F == Fn::Rcp && std::fabs(x) >= 0x1p126f && std::isfinite(x) && Ftz) {
+    r = std::copysign(0.0f, x); // the result would be subnormal
+  } else {
+    r = float(exactValue(F, x));
+  }
+  if (mode != ApproxMode::Nearest) {
+    r = disturb(F, x, r, mode, seed);
+  }
+  return finish<Ftz, false>(r);
+}
+
+/// exp2 of all lanes is the hottest of these: a f64 polynomial whose error is far
+/// below half an f32 ulp, so that rounding it once is correct except for
+/// arguments within 2^-45 of a rounding boundary, where libm decides.
+static double exp2Fast(double x, bool &sure) {
+  // Adding 1.5·2^52 rounds to an integer and leaves it in the low bits.
+  double shifted = x + 0x1.8p52, n = shifted - 0x1.8p52;
+  double t = (x - n) * 0.6931471805599453094;
+  // Taylor series to t^13 for |t| <= ln2/2: the rest is below 2^-56.
+  double p = 1.0 / 6227020800.0;
+  const double inverse[] = {1.0 / 479001600, 1.0 / 39916800, 1.0 / 3628800, 1.0 / 362880,
+                            1.0 / 40320,     1.0 / 5040,     1.0 / 720,     1.0 / 120,
+                            1.0 / 24,        1.0 / 6,        0.5,           1.0,
+                            1.0};
+  for (double c : inverse) {
+    p = p * t + c;
+  }
+  uint64_t bits = bitCast<uint64_t>(p);
+  // Distance of the 29 bits that rounding drops from their midpoint.
+  uint64_t rest = bits & 0x1fffffff;
+  int64_t distance = int64_t(rest) - 0x10000000;
+  sure = (distance < 0 ? -distance : distance) > 256;
+  return bitCast<double>(bits + (bitCast<uint64_t>(shifted) << 52));
+}
+
+template <bool Ftz>
+static Step execEx2(Warp &w, const Inst &i, LaneMask m) {
+  const float *a = w.in<float>(i.a);
+  ApproxMode mode = w.grid->options.approx;
+  uint64_t seed = w.grid->options.seed;
+  float r[warpLanes];
+  uint32_t unsure = 0;
+  FA4_LANE_LOOP
+  for (unsigned l = 0; l < warpLanes; ++l) {
+    float x = input<Ftz>(a[l]);
+    bool inside = x > -126.0f && x < 128.0f; // normal results
+    float y = inside ? x : 0.0f;
+    bool sure;
+    double v = exp2Fast(y, sure);
+    r[l] = float(v);
+    unsure |= uint32_t(!sure || !inside) << l;
+  }
+  unsure &= m;
+  while (unsure) {
+    unsigned l = __builtin_ctz(unsure);
+    unsure &= unsure - 1;
+    r[l] = approx<Fn::Ex2, Ftz>(a[l], ApproxMode::Nearest, 0);
+  }
+  if (mode != ApproxMode::Nearest) {
+    for (unsigned l = 0; l < warpLanes; ++l) {
+      r[l] = finish<Ftz, false>(disturb(Fn::Ex2, input<Ftz>(a[l]), r[l], mode, seed));
+    }
+  }
+  forLanes(w.out<float>(i.d), m, [&](unsigned l) { return r[l]; });
+  w.setPoison(i.d, m, w.poisonIn(i.a));
+  return Step::Next;
+}
+
+template <Fn F, bool Ftz>
+static Step execApprox(Warp &w, const Inst &i, LaneMask m) {
+  const float *a = w.in<float>(i.a);
+  ApproxMode mode = w.grid->options.approx;
+  uint64_t seed = w.grid->options.seed;
+  float *d = w.out<float>(i.d);
+  for (unsigned l = 0; l < warpLanes; ++l) {
+    if (m >> l & 1) {
+      d[l] = approx<F, Ftz>(a[l], mode, seed);
+    }
+  }
+  w.setPoison(i.d, m, w.poisonIn(i.a));
+  return Step::Next;
+}
+
+static bool isHalfType(Type t) {
+  return t == Type::F16 || t == Type::F16x2 || t == Type::BF16 || t == Type::BF16x2;
+}
+
+template <Fn F>
+static void decodeApprox(Decoder &d) {
+  if (isHalfType(d.type())) {
+    decodeHalfApprox(d);
+    return;
+  }
+  if (!d.has("approx")) {
+    d.error("expected '.approx' with type f32, but got none");
+    return;
+  }
+  decode1(d, d.has("ftz") ? execApprox<F, true> : execApprox<F, false>, 32, 32);
+}
+
+static void decodeEx2(Decoder &d) {
+  if (isHalfType(d.type())) {
+    decodeHalfApprox(d);
+    return;
+  }
+  decode1(d, d.has("ftz") ? execEx2<true> : execEx2<false>, 32, 32);
+}
+
+/// Correctly rounded reciprocal, root and quotient in all directions. The f64
+/// value carries an error, so the exact remainder decides where it fell.
+template <Rounding R, bool Ftz>
+static float divideFloat(float a, float b) {
+  a = input<Ftz>(a);
+  b = input<Ftz>(b);
+  double q = double(a) / double(b);
+  if (R == Rounding::Nearest || !std::isfinite(q) || q == 0.0) {
+    // 53 ≥ 2·24 + 2: rounding the f64 quotient again is innocuous.
+    return finish<Ftz, false>(float(q));
+  }
+  double rest = std::fma(-q, double(b), double(a));
+  return finish<Ftz, false>(roundToFloat<R>(roundToOdd(q, b < 0.0f ? -rest : rest)));
+}
+
+template <Rounding R, bool Ftz>
+static float reciprocal(float a) { return divideFloat<R, Ftz>(1.0f, a); }
+
+template <Rounding R, bool Ftz>
+static float rootFloat(float a) {
+  a = input<Ftz>(a);
+  double q = std::sqrt(double(a));
+  if (R == Rounding::Nearest || !std::isfinite(q) || q == 0.0) {
+    return finish<Ftz, false>(float(q));
+  }
+  return finish<Ftz, false>(roundToFloat<R>(roundToOdd(q, std::fma(-q, q, double(a)))));
+}
+
+template <template <Rounding, bool> class Pick>
+static ExecFn byRounding(const Decoder &d) {
+  bool ftz = d.has("ftz");
+  if (d.has("rz")) {
+    return ftz ? Pick<Rounding::Zero, true>::exec() : Pick<Rounding::Zero, false>::exec();
+  }
+  if (d.has("rm")) {
+    return ftz ? Pick<Rounding::Down, true>::exec() : Pick<Rounding::Down, false>::exec();
+  }
+  if (d.has("rp")) {
+    return ftz ? Pick<Rounding::Up, true>::exec() : Pick<Rounding::Up, false>::exec();
+  }
+  return ftz ? Pick<Rounding::Nearest, true>::exec() : Pick<Rounding::Nearest, false>::exec();
+}
+
+namespace {
+template <Rounding R, bool Ftz>
+struct PickDivide {
+  static ExecFn exec() { return exec2<float, float, float, divideFloat<R, Ftz>>; }
+};
+template <Rounding R, bool Ftz>
+struct PickReciprocal {
+  static ExecFn exec() { return exec1<float, float, reciprocal<R, Ftz>>; }
+};
+template <Rounding R, bool Ftz>
+struct PickRoot {
+  static ExecFn exec() { return exec1<float, float, rootFloat<R, Ftz>>; }
+};
+} // namespace
+
+static double divideDouble(double a, double b) { return canonical(a / b); }
+static double reciprocalDouble(double a) { return canonical(1.0 / a); }
+static double rootDouble(double a) { return canonical(std::sqrt(a)); }
+
+static bool refuseDirectedDouble(Decoder &d) {
+  if (d.has("rz") || d.has("rm") || d.has("rp") || d.has("ftz") || d.has("approx")) {
+    d.error("expected f64 to be rounded to nearest, but got another form");
+    return true;
+  }
+  return false;
+}
+
+static void decodeDiv(Decoder &d) {
+  if (d.type() == Type::F64) {
+    if (!refuseDirectedDouble(d)) {
+      decode2(d, exec2<double, double, double, divideDouble>, 64);
+    }
+  } else if (d.type() == Type::F32) {
+    // .approx and .full are within 2 ulp; correctly rounded is.
+    decode2(d, byRounding<PickDivide>(d), 32);
+  } else {
+    decodeIntegerDiv(d);
+  }
+}
+
+static void decodeRcp(Decoder &d) {
+  if (d.type() == Type::F64) {
+    if (!refuseDirectedDouble(d)) {
+      decode1(d, exec1<double, double, reciprocalDouble>, 64, 64);
+    }
+  } else if (d.has("approx")) {
+    decodeApprox<Fn::Rcp>(d);
+  } else {
+    decode1(d, byRounding<PickReciprocal>(d), 32, 32);
+  }
+}
+
+static void decodeSqrt(Decoder &d) {
+  if (d.type() == Type::F64) {
+    if (!refuseDirectedDouble(d)) {
+      decode1(d, exec1<double, double, rootDouble>, 64, 64);
+    }
+  } else if (d.has("approx")) {
+    decodeApprox<Fn::Sqrt>(d);
+  } else {
+    decode1(d, byRounding<PickRoot>(d), 32, 32);
+  }
+}
+
+void fa4::sim::addApproxOpcodes(OpcodeTable &t) {
+  t.add({
+      {"ex2", "approx ftz :f32|f16|f16x2|bf16|bf16x2", 2, 2, decodeEx2},
+      {"lg2", "approx ftz :f32", 2, 2, decodeApprox<Fn::Lg2>},
+      {"sin", "approx ftz :f32", 2, 2, decodeApprox<Fn::Sin>},
+      {"cos", "approx ftz :f32", 2, 2, decodeApprox<Fn::Cos>},
+      {"tanh", "approx :f32|f16|f16x2|bf16|bf16x2", 2, 2, decodeApprox<Fn::Tanh>},
+      {"rsqrt", "approx ftz :f32", 2, 2, decodeApprox<Fn::Rsqrt>},
+      {"rcp", "approx rn|rz|rm|rp ftz :f32|f64", 2, 2, decodeRcp},
+      {"sqrt", "approx rn|rz|rm|rp ftz :f32|f64", 2, 2, decodeSqrt},
+      {"div", "approx full rn|rz|rm|rp ftz :u16|s16|u32|s32|u64|s64|f32|f64", 3, 3, decodeDiv},
+  });
+}
