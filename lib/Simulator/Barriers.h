@@ -16,8 +16,6 @@
 #include "llvm/ADT/DenseMap.h"
 
 #include <cstdint>
-#include <deque>
-#include <string>
 
 namespace fa4::sim {
 
@@ -44,22 +42,31 @@ struct ClusterBarrier {
   uint64_t arrived = 0;
 };
 
+/// One thing that happened to an mbarrier, for reports.
+struct MbarrierEvent {
+  enum Kind : uint8_t { Init, Arrive, ExpectTx, CompleteTx, Wait } kind;
+  uint8_t rank, warp;
+  unsigned line;
+  int64_t amount;
+  uint64_t phase;
+};
+constexpr unsigned mbarrierHistory = 16;
+
 struct Mbarrier {
   uint64_t phase = 0;
   uint32_t expected = 0; ///< arrivals per phase
   uint32_t pending = 0;
-  int64_t tx = 0;        ///< bytes; below zero while data came before the expectation
-  bool observed = true;  ///< some wait saw the phase before this one
-  bool warnedUnobserved = false;
+  int64_t tx = 0;       ///< bytes; below zero while data came before the expectation
+  bool observed = true; ///< some wait saw the phase before this one
   uint64_t expectedBytes = 0, receivedBytes = 0; ///< of this phase, for reports
-  unsigned initLine = 0;
-  std::deque<std::string> history; ///< last events, newest at the back
+  MbarrierEvent events[mbarrierHistory];
+  uint64_t eventCount = 0;
+
+  void record(const MbarrierEvent &e) { events[eventCount++ % mbarrierHistory] = e; }
 };
 
 /// PTX ISA 9.7.13.15.1: ranges of the counts.
 constexpr uint32_t mbarrierMaxCount = (1u << 20) - 1;
-constexpr unsigned mbarrierHistory = 16;
-
 class MbarrierTable {
 public:
   Mbarrier *find(uint64_t offset) {

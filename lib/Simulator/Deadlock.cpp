@@ -29,8 +29,12 @@ static std::string describeMbarrier(Cluster &cluster, Cta &cta, const Wait &w) {
       "{5} bytes outstanding (expected {6}, received {7})",
       w.object, w.wanted, m->phase, m->pending, m->expected, m->tx, m->expectedBytes,
       m->receivedBytes);
-  for (const std::string &event : m->history) {
-    s += "\n        " + event;
+  static const char *const names[] = {"init", "arrive", "expect_tx", "complete_tx", "wait"};
+  uint64_t first = m->eventCount > mbarrierHistory ? m->eventCount - mbarrierHistory : 0;
+  for (uint64_t k = first; k < m->eventCount; ++k) {
+    const MbarrierEvent &e = m->events[k % mbarrierHistory];
+    s += formatv("\n        phase {0}: {1} {2} by rank {3} warp {4} line {5}", e.phase,
+                 names[e.kind], e.amount, e.rank, e.warp, e.line);
   }
   return s;
 }

@@ -66,6 +66,11 @@ StringRef Decoder::specialName(unsigned i) const {
   return special ? op.name : StringRef();
 }
 
+bool Decoder::isPredicate(const Operand &op) const {
+  const Symbol *s = op.kind == Operand::Kind::Name ? function->lookup(op.name) : nullptr;
+  return s && s->kind == Symbol::Kind::Predicate;
+}
+
 static void record(SmallVectorImpl<RegUse> &uses, Reg r, unsigned bits, bool write) {
   if (r > sinkReg + 3 * slotBytes) {
     uses.push_back({uint32_t(r / slotBytes), uint16_t(std::max(1u, bits / 32)), write});

@@ -40,6 +40,8 @@ public:
   virtual const char *describe() const = 0;
   /// Reads shared memory of the issuing CTA that it has not read yet.
   virtual bool readsShared() const { return false; }
+  /// A cp.async, which cp.async.mbarrier.arrive of the same thread waits for.
+  virtual bool isThreadCopy() const { return false; }
 
   uint64_t order = 0;
   const Inst *inst = nullptr;

@@ -59,8 +59,6 @@ struct Fragment {
   uint64_t seenEvents = 0; ///< cluster events when it blocked
   uint32_t idlePolls = 0;
   LaneMask gatherMask = 0; ///< lanes waiting inside a warp-wide instruction
-  LaneMask gatherMembers = 0;
-  bool gathered = false;   ///< another fragment executed the instruction for us
   Wait wait;
 };
 
@@ -181,7 +179,8 @@ public:
 private:
   void save();
   void removeFragment(unsigned index);
-  void settleJoin(int32_t join);
+  void settleJoins();
+  void mergeGathered();
   bool slowChecks(const Inst &i);
   int32_t newJoin(uint32_t pc, LaneMask expected, int32_t parent);
 };
@@ -229,7 +228,7 @@ public:
   uint64_t changes = 1; ///< moves when any state that a poll can see changes
   std::mt19937_64 random;
   ClusterBarrier barrier;
-  bool cancelFailed = false; ///< a cluster launch request was answered with no
+  bool cancelSeen = false; ///< a failed cluster launch request was observed
 
   Cluster(Grid &grid, uint64_t index);
   ~Cluster();

@@ -92,7 +92,6 @@ const OpcodeTable &OpcodeTable::get() {
     addAtomicOpcodes(t);
     addCacheOpcodes(t);
     addWarpOpcodes(t);
-    addMatrixOpcodes(t);
     addBarrierOpcodes(t);
     addMbarrierOpcodes(t);
     addFenceOpcodes(t);
@@ -100,9 +99,6 @@ const OpcodeTable &OpcodeTable::get() {
     addBulkCopyOpcodes(t);
     addTensorCopyOpcodes(t);
     addClusterOpcodes(t);
-    addWgmmaOpcodes(t);
-    addTmemOpcodes(t);
-    addTcgen05MmaOpcodes(t);
     return t;
   }();
   return table;

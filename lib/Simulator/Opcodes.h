@@ -121,6 +121,7 @@ public:
   /// The labels of a `.branchtargets` list.
   llvm::ArrayRef<llvm::StringRef> branchTargets(llvm::StringRef name);
 
+  bool isPredicate(const ptx::Operand &op) const;
   /// Name of a special register operand, or empty.
   llvm::StringRef specialName(unsigned i) const;
 
@@ -174,7 +175,6 @@ void addMemoryOpcodes(OpcodeTable &table);
 void addAtomicOpcodes(OpcodeTable &table);
 void addCacheOpcodes(OpcodeTable &table);
 void addWarpOpcodes(OpcodeTable &table);
-void addMatrixOpcodes(OpcodeTable &table);
 void addBarrierOpcodes(OpcodeTable &table);
 void addMbarrierOpcodes(OpcodeTable &table);
 void addFenceOpcodes(OpcodeTable &table);
@@ -182,9 +182,6 @@ void addAsyncCopyOpcodes(OpcodeTable &table);
 void addBulkCopyOpcodes(OpcodeTable &table);
 void addTensorCopyOpcodes(OpcodeTable &table);
 void addClusterOpcodes(OpcodeTable &table);
-void addWgmmaOpcodes(OpcodeTable &table);
-void addTmemOpcodes(OpcodeTable &table);
-void addTcgen05MmaOpcodes(OpcodeTable &table);
 
 } // namespace fa4::sim
 

@@ -4,10 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// An approximate function is its f64 value rounded to f32, then moved by as many
-// units in the last place as the mode says: none; as the hardware was measured
-// to lean; a seeded amount within the documented bound, a function of input and
-// seed alone; or always the bound. A kernel must meet its accuracy in all modes.
+// What an approximate function may return is in Approx.h. Division, roots and
+// reciprocals with a rounding are exact here.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,93 +15,16 @@
 using namespace llvm;
 using namespace fa4::sim;
 
-namespace {
-enum class Fn { Ex2, Lg2, Rcp, Rsqrt, Sqrt, Sin, Cos, Tanh };
-} // namespace
+static uint32_t siteOf(const Inst &i) { return i.source->line; }
 
-/// Whole ulps that stay inside the bound of the manual: ex2 2 ulp, rcp 1 ulp,
-/// rsqrt 2^-22.9 and lg2 2^-22 relative, tanh 2^-11 relative (2^12 ulp at the
-/// lower end of a binade, half of that at the upper).
-static constexpr int boundOf(Fn f) {
-  switch (f) {
-  case Fn::Ex2: return 2;
-  case Fn::Lg2: return 1;
-  case Fn::Rcp: return 1;
-  case Fn::Rsqrt: return 1;
-  case Fn::Sqrt: return 1;
-  case Fn::Sin:
-  case Fn::Cos: return 1;
-  case Fn::Tanh: return 2048;
-  }
-  return 0;
-}
-
-static double exactValue(Fn f, double x) {
-  switch (f) {
-  case Fn::Ex2: return std::exp2(x);
-  case Fn::Lg2: return std::log2(x);
-  case Fn::Rcp: return 1.0 / x;
-  case Fn::Rsqrt: return 1.0 / std::sqrt(x);
-  case Fn::Sqrt: return std::sqrt(x);
-  case Fn::Sin: return std::sin(x);
-  case Fn::Cos: return std::cos(x);
-  case Fn::Tanh: return std::tanh(x);
-  }
-  return x;
-}
-
-/// A well mixed function of seed and input (splitmix64's finaliser).
-static uint64_t mixBits(uint64_t x) {
-  x += 0x9e3779b97f4a7c15ull;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
-  return x ^ (x >> 31);
-}
-
-static float moveUlps(float v, int ulps) {
-  uint32_t b = bitCast<uint32_t>(v), magnitude = b & 0x7fffffffu;
-  if (magnitude >= 0x7f800000u || magnitude == 0) {
-    return v;
-  }
-  // Positive steps go away from zero; neither zero nor infinity is crossed.
-  int64_t moved = int64_t(magnitude) + ulps;
-  moved = moved < 1 ? 1 : moved > 0x7f7fffff ? 0x7f7fffff : moved;
-  return bitCast<float>((b & 0x80000000u) | uint32_t(moved));
-}
-
-static float disturb(Fn f, float x, float r, ApproxMode mode, uint64_t seed) {
-  int bound = boundOf(f);
-  // Exact cases stay exact on the hardware: ex2 at integers.
-  if (f == Fn::Ex2 && std::floor(x) == x) {
-    return r;
-  }
-  uint64_t h = mixBits(seed ^ (uint64_t(bitCast<uint32_t>(x)) << 8) ^ uint64_t(f));
-  switch (mode) {
-  case ApproxMode::Nearest:
-    return r;
-  case ApproxMode::Low:
-    return f == Fn::Ex2 && x <= -1.0f ? moveUlps(r, -1) : r;
-  case ApproxMode::Jitter:
-    return moveUlps(r, int(h % (2 * bound + 1)) - bound);
-  case ApproxMode::Edge:
-    return moveUlps(r, (h & 1) ? bound : -bound);
-  }
-  return r;
-}
-
-template <Fn F, bool Ftz>
-static float approx(float x, ApproxMode mode, uint64_t seed) {
-  x = input<Ftz>(x);
-  float r;
-  if (F == Fn::Rcp && std::fabs(x) >= 0x1p126f && std::isfinite(x) && Ftz) {
-    r = std::copysign(0.0f, x); // the result would be subnormal
-  } else {
-    r = float(exactValue(F, x));
-  }
-  if (mode != ApproxMode::Nearest) {
-    r = disturb(F, x, r, mode, seed);
-  }
-  return finish<Ftz, false>(r);
+template <ApproxOp F, bool Ftz>
+static Step execApprox(Warp &w, const Inst &i, LaneMask m) {
+  const uint32_t *a = w.in<uint32_t>(i.a);
+  ApproxPolicy policy{w.grid->options.approx, w.grid->options.seed};
+  forLanes(w.out<uint32_t>(i.d), m,
+           [&](unsigned l) { return approximate(F, Ftz, a[l], policy, siteOf(i)); });
+  w.setPoison(i.d, m, w.poisonIn(i.a));
+  return Step::Next;
 }
 
 /// exp2 of all lanes is the hottest of these: a f64 polynomial whose error is far
@@ -133,8 +54,9 @@ static double exp2Fast(double x, bool &sure) {
 template <bool Ftz>
 static Step execEx2(Warp &w, const Inst &i, LaneMask m) {
   const float *a = w.in<float>(i.a);
-  ApproxMode mode = w.grid->options.approx;
-  uint64_t seed = w.grid->options.seed;
+  if (w.grid->options.approx != ApproxMode::Nearest) {
+    return execApprox<ApproxOp::Ex2, Ftz>(w, i, m);
+  }
   float r[warpLanes];
   uint32_t unsure = 0;
   FA4_LANE_LOOP
@@ -151,29 +73,9 @@ static Step execEx2(Warp &w, const Inst &i, LaneMask m) {
   while (unsure) {
     unsigned l = __builtin_ctz(unsure);
     unsure &= unsure - 1;
-    r[l] = approx<Fn::Ex2, Ftz>(a[l], ApproxMode::Nearest, 0);
-  }
-  if (mode != ApproxMode::Nearest) {
-    for (unsigned l = 0; l < warpLanes; ++l) {
-      r[l] = finish<Ftz, false>(disturb(Fn::Ex2, input<Ftz>(a[l]), r[l], mode, seed));
-    }
+    r[l] = bitCast<float>(approximate(ApproxOp::Ex2, Ftz, bitCast<uint32_t>(a[l]), {}, 0));
   }
   forLanes(w.out<float>(i.d), m, [&](unsigned l) { return r[l]; });
-  w.setPoison(i.d, m, w.poisonIn(i.a));
-  return Step::Next;
-}
-
-template <Fn F, bool Ftz>
-static Step execApprox(Warp &w, const Inst &i, LaneMask m) {
-  const float *a = w.in<float>(i.a);
-  ApproxMode mode = w.grid->options.approx;
-  uint64_t seed = w.grid->options.seed;
-  float *d = w.out<float>(i.d);
-  for (unsigned l = 0; l < warpLanes; ++l) {
-    if (m >> l & 1) {
-      d[l] = approx<F, Ftz>(a[l], mode, seed);
-    }
-  }
   w.setPoison(i.d, m, w.poisonIn(i.a));
   return Step::Next;
 }
@@ -182,7 +84,7 @@ static bool isHalfType(Type t) {
   return t == Type::F16 || t == Type::F16x2 || t == Type::BF16 || t == Type::BF16x2;
 }
 
-template <Fn F>
+template <ApproxOp F>
 static void decodeApprox(Decoder &d) {
   if (isHalfType(d.type())) {
     decodeHalfApprox(d);
@@ -292,7 +194,7 @@ static void decodeRcp(Decoder &d) {
       decode1(d, exec1<double, double, reciprocalDouble>, 64, 64);
     }
   } else if (d.has("approx")) {
-    decodeApprox<Fn::Rcp>(d);
+    decodeApprox<ApproxOp::Rcp>(d);
   } else {
     decode1(d, byRounding<PickReciprocal>(d), 32, 32);
   }
@@ -304,7 +206,7 @@ static void decodeSqrt(Decoder &d) {
       decode1(d, exec1<double, double, rootDouble>, 64, 64);
     }
   } else if (d.has("approx")) {
-    decodeApprox<Fn::Sqrt>(d);
+    decodeApprox<ApproxOp::Sqrt>(d);
   } else {
     decode1(d, byRounding<PickRoot>(d), 32, 32);
   }
@@ -313,11 +215,11 @@ static void decodeSqrt(Decoder &d) {
 void fa4::sim::addApproxOpcodes(OpcodeTable &t) {
   t.add({
       {"ex2", "approx ftz :f32|f16|f16x2|bf16|bf16x2", 2, 2, decodeEx2},
-      {"lg2", "approx ftz :f32", 2, 2, decodeApprox<Fn::Lg2>},
-      {"sin", "approx ftz :f32", 2, 2, decodeApprox<Fn::Sin>},
-      {"cos", "approx ftz :f32", 2, 2, decodeApprox<Fn::Cos>},
-      {"tanh", "approx :f32|f16|f16x2|bf16|bf16x2", 2, 2, decodeApprox<Fn::Tanh>},
-      {"rsqrt", "approx ftz :f32", 2, 2, decodeApprox<Fn::Rsqrt>},
+      {"lg2", "approx ftz :f32", 2, 2, decodeApprox<ApproxOp::Lg2>},
+      {"sin", "approx ftz :f32", 2, 2, decodeApprox<ApproxOp::Sin>},
+      {"cos", "approx ftz :f32", 2, 2, decodeApprox<ApproxOp::Cos>},
+      {"tanh", "approx :f32|f16|f16x2|bf16|bf16x2", 2, 2, decodeApprox<ApproxOp::Tanh>},
+      {"rsqrt", "approx ftz :f32", 2, 2, decodeApprox<ApproxOp::Rsqrt>},
       {"rcp", "approx rn|rz|rm|rp ftz :f32|f64", 2, 2, decodeRcp},
       {"sqrt", "approx rn|rz|rm|rp ftz :f32|f64", 2, 2, decodeSqrt},
       {"div", "approx full rn|rz|rm|rp ftz :u16|s16|u32|s32|u64|s64|f32|f64", 3, 3, decodeDiv},

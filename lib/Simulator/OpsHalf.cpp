@@ -187,39 +187,30 @@ void fa4::sim::decodeHalfUnary(Decoder &d) {
           bits, bits);
 }
 
-/// ex2 and tanh on 16-bit floats: the f32 result, rounded once.
-template <typename F, bool Tanh, bool Packed>
+template <ApproxOp F, bool Packed>
 static Step execHalfApprox(Warp &w, const Inst &i, LaneMask m) {
   const uint32_t *a = w.in<uint32_t>(i.a);
-  bool ftz = i.aux & Ftz;
-  auto one = [ftz](uint16_t h) -> uint32_t {
-    h = ftz ? flushHalf<F>(h) : h;
-    double x = F::widen(h);
-    uint16_t r = F::narrow(Tanh ? std::tanh(x) : std::exp2(x));
-    return ftz ? flushHalf<F>(r) : r;
+  ApproxPolicy policy{w.grid->options.approx, w.grid->options.seed};
+  ElementType type = ElementType(i.imm);
+  auto one = [&](uint32_t h) -> uint32_t {
+    return approximateHalf(F, type, i.aux & Ftz, uint16_t(h), policy, i.source->line);
   };
-  forLanes(w.out<uint32_t>(i.d), m, [=](unsigned l) {
-    return one(uint16_t(a[l])) | (Packed ? one(uint16_t(a[l] >> 16)) << 16 : 0);
-  });
+  forLanes(w.out<uint32_t>(i.d), m,
+           [&](unsigned l) { return one(a[l]) | (Packed ? one(a[l] >> 16) << 16 : 0); });
   w.setPoison(i.d, m, w.poisonIn(i.a));
   return Step::Next;
 }
 
-template <bool Tanh>
-static ExecFn pickHalfApprox(Type t) {
-  switch (t) {
-  case Type::F16: return execHalfApprox<Half, Tanh, false>;
-  case Type::F16x2: return execHalfApprox<Half, Tanh, true>;
-  case Type::BF16: return execHalfApprox<Bfloat, Tanh, false>;
-  default: return execHalfApprox<Bfloat, Tanh, true>;
-  }
-}
-
 void fa4::sim::decodeHalfApprox(Decoder &d) {
   d.inst.aux = halfFlags(d);
+  bool packed = d.type() == Type::F16x2 || d.type() == Type::BF16x2;
+  bool bf = d.type() == Type::BF16 || d.type() == Type::BF16x2;
+  d.inst.imm = uint64_t(bf ? ElementType::BF16 : ElementType::F16);
   unsigned bits = bitWidth(d.type());
-  decode1(d,
-          d.source->opcode == "tanh" ? pickHalfApprox<true>(d.type())
-                                     : pickHalfApprox<false>(d.type()),
-          bits, bits);
+  ExecFn exec = d.source->opcode == "tanh"
+                    ? (packed ? execHalfApprox<ApproxOp::Tanh, true>
+                              : execHalfApprox<ApproxOp::Tanh, false>)
+                    : (packed ? execHalfApprox<ApproxOp::Ex2, true>
+                              : execHalfApprox<ApproxOp::Ex2, false>);
+  decode1(d, exec, bits, bits);
 }

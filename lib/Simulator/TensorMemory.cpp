@@ -34,7 +34,7 @@ const TmemAllocation *TensorMemory::covering(uint32_t first, uint32_t count) con
 
 int TensorMemory::findFree(uint32_t columns, uint64_t pick, bool lowest) const {
   SmallVector<int, 16> places;
-  for (uint32_t c = 0; c + columns <= tmemColumns; c += tmemMinColumns) {
+  for (uint32_t c = 0; c + columns <= kTmemColumns; c += tmemMinColumns) {
     bool free = true;
     for (const TmemAllocation &a : allocations) {
       free &= c + columns <= a.column || a.column + a.columns <= c;

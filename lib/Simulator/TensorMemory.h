@@ -13,6 +13,7 @@
 #ifndef FA4_LIB_SIMULATOR_TENSORMEMORY_H
 #define FA4_LIB_SIMULATOR_TENSORMEMORY_H
 
+#include "fa4/Simulator/Layouts.h"
 #include "fa4/Simulator/Program.h"
 
 #include "llvm/ADT/SmallVector.h"
@@ -23,8 +24,6 @@ namespace fa4::sim {
 
 class Cta;
 
-/// PTX ISA 9.7.16.1: size of tensor memory of one CTA.
-constexpr unsigned tmemLanes = 128, tmemColumns = 512;
 /// PTX ISA 9.7.16.7: allocations are powers of two from 32 to 512 columns.
 constexpr unsigned tmemMinColumns = 32;
 
@@ -36,8 +35,8 @@ struct TmemAllocation {
 };
 
 struct TensorMemory {
-  uint32_t cells[tmemColumns][tmemLanes];
-  uint8_t valid[tmemColumns][tmemLanes];
+  uint32_t cells[kTmemColumns][kTmemLanes];
+  uint8_t valid[kTmemColumns][kTmemLanes];
   llvm::SmallVector<TmemAllocation, 4> allocations;
   uint32_t lastColumns = 0; ///< size of the latest allocation, 0 = none yet
   bool relinquished = false;

@@ -258,11 +258,11 @@ Step Warp::reachJoin() {
   }
   Join &j = joins[f.join];
   j.arrived |= active;
-  if ((j.arrived & live) != (j.expected & live)) {
+  if ((j.arrived & j.expected & live) != (j.expected & live)) {
     removeFragment(current);
     return Step::Reschedule;
   }
-  active = j.arrived & live;
+  active = j.expected & live;
   f.mask = active;
   f.join = j.parent;
   j.used = false;
@@ -279,19 +279,71 @@ Step Warp::exitLanes(LaneMask lanes) {
   } else {
     fragment().mask = active;
   }
+  settleJoins();
+  return gone ? Step::Reschedule : Step::Next;
+}
+
+/// Lets lanes go on that wait at a join for nobody any more.
+void Warp::settleJoins() {
   for (size_t k = 0; k < joins.size(); ++k) {
     Join &j = joins[k];
-    LaneMask here = j.arrived & live;
-    if (j.used && here != 0 && here == (j.expected & live)) {
+    LaneMask expected = j.expected & live, here = j.arrived & expected;
+    if (!j.used || here != expected) {
+      continue;
+    }
+    j.used = false;
+    if (here != 0) {
       Fragment f;
       f.pc = j.pc;
       f.mask = here;
       f.join = j.parent;
-      j.used = false;
       fragments.push_back(f);
     }
   }
-  return gone ? Step::Reschedule : Step::Next;
+}
+
+/// Joins all fragments that wait inside the instruction at `pc` into the current
+/// one. Joins that only some of them owe are cancelled for the merged lanes: they
+/// have met here instead.
+void Warp::mergeGathered() {
+  SmallVector<Fragment, 2> rest;
+  SmallVector<int32_t, 4> chains;
+  Fragment merged = fragment();
+  for (unsigned k = 0; k < fragments.size(); ++k) {
+    const Fragment &f = fragments[k];
+    bool meets = k == current ||
+                 (f.state == Fragment::State::Waiting && f.pc == pc && f.gatherMask != 0);
+    if (!meets) {
+      rest.push_back(f);
+      continue;
+    }
+    merged.mask |= f.mask;
+    chains.push_back(f.join);
+  }
+  auto owes = [&](int32_t chain, int32_t join) {
+    for (; chain >= 0; chain = joins[chain].parent) {
+      if (chain == join) {
+        return true;
+      }
+    }
+    return false;
+  };
+  int32_t common = merged.join;
+  while (common >= 0 && !all_of(chains, [&](int32_t c) { return owes(c, common); })) {
+    common = joins[common].parent;
+  }
+  for (int32_t chain : chains) {
+    for (int32_t j = chain; j != common; j = joins[j].parent) {
+      joins[j].expected &= ~merged.mask;
+    }
+  }
+  merged.join = common;
+  merged.gatherMask = 0;
+  fragments.assign(1, merged);
+  fragments.append(rest.begin(), rest.end());
+  current = 0;
+  active = merged.mask;
+  settleJoins();
 }
 
 bool Warp::gather(const Inst &i, LaneMask lanes, LaneMask members, LaneMask &group, Step &step) {
@@ -316,7 +368,6 @@ bool Warp::gather(const Inst &i, LaneMask lanes, LaneMask members, LaneMask &gro
   }
   LaneMask here = lanes;
   fragment().gatherMask = lanes;
-  fragment().gatherMembers = members;
   for (const Fragment &f : fragments) {
     if (f.state == Fragment::State::Waiting && f.pc == pc) {
       here |= f.gatherMask;
@@ -326,15 +377,7 @@ bool Warp::gather(const Inst &i, LaneMask lanes, LaneMask members, LaneMask &gro
     step = block(WaitKind::WarpSync, members, members & ~here);
     return false;
   }
-  for (Fragment &f : fragments) {
-    f.gatherMask = f.pc == pc || &f == &fragment() ? 0 : f.gatherMask;
-    if (&f != &fragment() && f.state == Fragment::State::Waiting && f.pc == pc) {
-      f.state = Fragment::State::Ready;
-      f.pc = pc + 1;
-      f.stage = 0;
-      f.wait = Wait();
-    }
-  }
+  mergeGathered();
   group = here;
   return true;
 }

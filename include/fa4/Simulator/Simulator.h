@@ -13,9 +13,11 @@
 #ifndef FA4_SIMULATOR_SIMULATOR_H
 #define FA4_SIMULATOR_SIMULATOR_H
 
+#include "fa4/Simulator/Approx.h"
 #include "fa4/Simulator/Fault.h"
 #include "fa4/Simulator/Memory.h"
 #include "fa4/Simulator/Program.h"
+#include "fa4/Simulator/TensorArith.h"
 
 #include <functional>
 
@@ -27,26 +29,11 @@ enum class Policy : uint8_t {
   Random      ///< seeded switches at every synchronising or memory instruction
 };
 
-/// Arithmetic of tensor-core instructions.
-enum class MmaMode : uint8_t {
-  Exact,   ///< the measured fused-sum model, bit for bit
-  F32Fma,  ///< chain of f32 fused multiply-adds in k order
-  Float64  ///< f64 sums, rounded once per instruction
-};
-
-/// Approximate functions (ex2, lg2, rcp, …).
-enum class ApproxMode : uint8_t {
-  Nearest, ///< correctly rounded
-  Low,     ///< leans as the hardware was measured to lean
-  Jitter,  ///< seeded error within the documented bound, a function of the input
-  Edge     ///< always an error at the bound, sign by seed
-};
-
 struct Options {
   uint64_t seed = 1;
   unsigned threads = 0; ///< worker threads; 0 = host cores
   Policy policy = Policy::RunToBlock;
-  MmaMode mma = MmaMode::Exact;
+  TensorMode mma = TensorMode::Exact;
   ApproxMode approx = ApproxMode::Nearest;
   /// Bound of executed warp instructions per cluster; beyond it the run is INCOMPLETE.
   uint64_t instructionBudget = uint64_t(1) << 36;

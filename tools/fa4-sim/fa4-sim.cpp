@@ -1,0 +1,224 @@
+//===- fa4-sim.cpp - runs PTX without a GPU ---------------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Exit status: 0 clean, 1 a fault of severity error, 2 a wrong command line or
+// input that cannot be loaded, 3 incomplete. Warnings alone leave it at 0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "BareLaunch.h"
+
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/WithColor.h"
+
+#include <chrono>
+
+using namespace llvm;
+using namespace fa4;
+
+static cl::OptionCategory category("fa4-sim options");
+static cl::opt<std::string> ptxFile("ptx", cl::desc("PTX file"), cl::cat(category));
+static cl::opt<std::string> entryName("entry", cl::desc("Entry (default: the only one)"),
+                                      cl::cat(category));
+static cl::opt<std::string> gridText("grid", cl::init("1"), cl::desc("Grid, x,y,z"),
+                                     cl::cat(category));
+static cl::opt<std::string> blockText("block", cl::desc("Block, x,y,z (default: .reqntid)"),
+                                      cl::cat(category));
+static cl::opt<std::string> clusterText("cluster", cl::desc("Cluster, x,y,z"), cl::cat(category));
+static cl::opt<uint32_t> sharedBytes("smem", cl::desc("Dynamic shared memory in bytes"),
+                                     cl::cat(category));
+static cl::list<std::string> parameters("param", cl::desc("Parameters in order, see BareLaunch.h"),
+                                        cl::cat(category));
+static cl::list<std::string> dumps("dump", cl::desc("Print NAME:TYPE:FIRST:COUNT after the run"),
+                                   cl::cat(category));
+static cl::list<std::string> outputs("out", cl::desc("Write NAME:TYPE:SHAPE=PATH.npy"),
+                                     cl::cat(category));
+static cl::opt<uint64_t> seed("seed", cl::init(1), cl::desc("Seed of every choice"),
+                              cl::cat(category));
+static cl::opt<unsigned> threads("jobs", cl::desc("Worker threads (default: host cores)"),
+                                 cl::cat(category));
+static cl::opt<sim::Policy> policy(
+    "schedule", cl::init(sim::Policy::RunToBlock), cl::desc("How warps are interleaved"),
+    cl::values(clEnumValN(sim::Policy::RunToBlock, "block", "run each warp until it waits"),
+               clEnumValN(sim::Policy::Random, "random", "seeded switches")),
+    cl::cat(category));
+static cl::opt<sim::TensorMode> mmaMode(
+    "mma", cl::init(sim::TensorMode::Exact), cl::desc("Tensor-core arithmetic"),
+    cl::values(clEnumValN(sim::TensorMode::Exact, "exact", "as the hardware sums"),
+               clEnumValN(sim::TensorMode::F32Fma, "f32", "chain of f32 fma"),
+               clEnumValN(sim::TensorMode::F64, "f64", "f64 sums")),
+    cl::cat(category));
+static cl::opt<sim::ApproxMode> approxMode(
+    "approx", cl::init(sim::ApproxMode::Nearest), cl::desc("Approximate functions"),
+    cl::values(clEnumValN(sim::ApproxMode::Nearest, "nearest", "correctly rounded"),
+               clEnumValN(sim::ApproxMode::Low, "low", "as the hardware leans"),
+               clEnumValN(sim::ApproxMode::Jitter, "jitter", "seeded error within the bound"),
+               clEnumValN(sim::ApproxMode::Edge, "edge", "always at the bound")),
+    cl::cat(category));
+static cl::opt<bool> spurious("spurious-try-wait", cl::desc("try_wait may fail for no reason"),
+                              cl::cat(category));
+static cl::opt<bool> tmemZero("tmem-base-zero", cl::desc("Tensor memory starts at column 0"),
+                              cl::cat(category));
+static cl::opt<bool> pipeIsa("pipe-isa", cl::desc("Order only the tcgen05 pairs that the ISA names"),
+                             cl::cat(category));
+static cl::opt<uint64_t> budget("budget", cl::init(uint64_t(1) << 36),
+                                cl::desc("Warp instructions per cluster"), cl::cat(category));
+static cl::opt<unsigned> resident("resident", cl::init(8),
+                                  cl::desc("Clusters in flight per worker"), cl::cat(category));
+static cl::opt<bool> checkOnly("check", cl::desc("Load every entry and stop"), cl::cat(category));
+static cl::opt<bool> printOnly("print", cl::desc("Print the module as parsed and stop"),
+                               cl::cat(category));
+static cl::opt<bool> showStats("speed", cl::desc("Print speed"), cl::cat(category));
+static cl::opt<bool> showProgress("progress", cl::desc("Print finished clusters"),
+                                  cl::cat(category));
+
+namespace {
+enum ExitCode { Clean = 0, Faulty = 1, Unusable = 2, Incomplete = 3 };
+}
+
+static int unusable(Error e) {
+  WithColor::error(errs(), "fa4-sim") << toString(std::move(e)) << '\n';
+  return Unusable;
+}
+
+static sim::Options makeOptions() {
+  sim::Options o;
+  o.seed = seed;
+  o.threads = threads;
+  o.policy = policy;
+  o.mma = mmaMode;
+  o.approx = approxMode;
+  o.spuriousTryWait = spurious;
+  o.tmemBaseZero = tmemZero;
+  o.pipeIsa = pipeIsa;
+  o.instructionBudget = budget;
+  o.resident = resident;
+  if (showProgress) {
+    o.progress = [](uint64_t done, uint64_t total) {
+      errs() << "clusters: " << done << " of " << total << '\n';
+    };
+  }
+  return o;
+}
+
+static int checkEntries(sim::Program &program) {
+  int code = Clean;
+  for (StringRef name : program.entries()) {
+    auto kernel = program.kernel(name);
+    if (!kernel) {
+      outs() << name << ": refused\n" << toString(kernel.takeError()) << '\n';
+      code = Unusable;
+      continue;
+    }
+    outs() << name << ": " << (*kernel)->code.size() << " instructions, "
+           << (*kernel)->paramBytes << " parameter bytes\n";
+  }
+  return code;
+}
+
+static int finish(const sim::FaultLog &log, const sim::Statistics &stats, double seconds) {
+  for (const sim::Fault &f : log.take()) {
+    sim::printFault(outs(), f);
+  }
+  if (showStats) {
+    outs() << format("seconds %.3f, warp instructions %.3f M (%.2f M/s), mma %.3f GFLOP (%.2f "
+                     "GFLOP/s), clusters %llu\n",
+                     seconds, stats.warpInstructions * 1e-6,
+                     stats.warpInstructions * 1e-6 / seconds, stats.mmaFlops * 1e-9,
+                     stats.mmaFlops * 1e-9 / seconds, (unsigned long long)stats.clusters);
+  }
+  if (log.has(sim::FaultId::Incomplete)) {
+    return Incomplete;
+  }
+  return log.hasErrors() ? Faulty : Clean;
+}
+
+static int runBare(sim::Program &program) {
+  std::string name = entryName;
+  std::vector<StringRef> entries = program.entries();
+  if (name.empty()) {
+    if (entries.size() != 1) {
+      return unusable(createStringError(inconvertibleErrorCode(),
+                                        "expected --entry for a module with " +
+                                            Twine(entries.size()) + " entries, but got none"));
+    }
+    name = entries.front().str();
+  }
+  auto kernel = program.kernel(name);
+  if (!kernel) {
+    return unusable(kernel.takeError());
+  }
+  sim::Launch launch;
+  auto grid = tool::parseDim(gridText);
+  if (!grid) {
+    return unusable(grid.takeError());
+  }
+  launch.grid = *grid;
+  const uint32_t *required = (*kernel)->reqntid;
+  launch.block = {std::max(required[0], 1u), std::max(required[1], 1u), std::max(required[2], 1u)};
+  if (!blockText.empty()) {
+    auto block = tool::parseDim(blockText);
+    if (!block) {
+      return unusable(block.takeError());
+    }
+    launch.block = *block;
+  }
+  if (!clusterText.empty()) {
+    auto cluster = tool::parseDim(clusterText);
+    if (!cluster) {
+      return unusable(cluster.takeError());
+    }
+    launch.cluster = *cluster;
+    launch.hasCluster = true;
+  }
+  launch.dynamicSharedBytes = sharedBytes;
+  sim::GlobalMemory memory(seed);
+  tool::BareState state{memory, seed, {}};
+  std::vector<std::string> specs(parameters.begin(), parameters.end());
+  if (Error e = tool::bindParameters(state, **kernel, specs, launch)) {
+    return unusable(std::move(e));
+  }
+  sim::FaultLog log;
+  sim::Statistics stats;
+  auto start = std::chrono::steady_clock::now();
+  sim::runGrid(**kernel, launch, memory, makeOptions(), log, &stats);
+  std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  int code = finish(log, stats, seconds.count());
+  for (const std::string &d : dumps) {
+    if (Error e = tool::dumpBuffer(state, d, outs())) {
+      return unusable(std::move(e));
+    }
+  }
+  for (const std::string &o : outputs) {
+    if (Error e = tool::saveBuffer(state, o)) {
+      return unusable(std::move(e));
+    }
+  }
+  return code;
+}
+
+int main(int argc, char **argv) {
+  InitLLVM init(argc, argv);
+  cl::HideUnrelatedOptions(category);
+  cl::ParseCommandLineOptions(argc, argv, "runs PTX on the host, as the GPU would\n");
+  auto text = MemoryBuffer::getFile(ptxFile, /*IsText=*/true);
+  if (!text) {
+    return unusable(createStringError(text.getError(), "expected a PTX file, but got '" + ptxFile +
+                                                           "'"));
+  }
+  auto program = sim::Program::load((*text)->getBuffer());
+  if (!program) {
+    return unusable(program.takeError());
+  }
+  if (printOnly) {
+    sim::ptx::printModule(outs(), (*program)->module());
+    return Clean;
+  }
+  return checkOnly ? checkEntries(**program) : runBare(**program);
+}
