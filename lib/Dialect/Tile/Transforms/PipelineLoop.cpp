@@ -49,7 +49,8 @@ static scf::ForOp guardTripCount(RewriterBase &rewriter, scf::ForOp loop, int64_
   rewriter.setInsertionPoint(loop);
   Type type = loop.getUpperBound().getType();
   Value needed = arith::ConstantOp::create(rewriter, loc, rewriter.getIntegerAttr(type, trips));
-  Value count = arith::SubIOp::create(rewriter, loc, loop.getUpperBound(), loop.getLowerBound());
+  Value count =
+      rewriter.createOrFold<arith::SubIOp>(loc, loop.getUpperBound(), loop.getLowerBound());
   Value enough = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::sge, count, needed);
   scf::ForOp rotated;
   auto emitLoop = [&](OpBuilder &builder, Location) {
