@@ -15,6 +15,8 @@
 #include "llvm/ADT/Twine.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <limits>
+
 using namespace fa4;
 
 static constexpr TargetField number(llvm::StringLiteral name, int64_t TargetInfo::*member) {
@@ -98,8 +100,13 @@ std::string fa4::checkTarget(const TargetInfo &info) {
   if (info.chip.empty()) {
     return "expected the chip to be named, but got \"\"";
   }
+  // Products of a target's numbers with those of a schedule stay in 64 bits.
+  constexpr int64_t limit = std::numeric_limits<int32_t>::max();
   // What may be 0: tensor memory, where the chip has none.
   for (const TargetField &field : targetFields()) {
+    if (field.number && info.*field.number > limit) {
+      return expected(field.name, "at most " + llvm::Twine(limit), info.*field.number);
+    }
     if (field.number && !field.name.starts_with("tmem_") && info.*field.number <= 0) {
       return expected(field.name, "positive", info.*field.number);
     }
@@ -110,6 +117,19 @@ std::string fa4::checkTarget(const TargetInfo &info) {
         }
       }
     }
+  }
+  // The extents of one instruction bound the tiles that a search goes through.
+  constexpr int64_t extentLimit = 4096;
+  for (int64_t extent : info.mmaRows) {
+    if (extent > extentLimit) {
+      return expected("mma_rows", "at most " + llvm::Twine(extentLimit), extent);
+    }
+  }
+  if (info.mmaMaxColumns > extentLimit) {
+    return expected("mma_max_columns", "at most " + llvm::Twine(extentLimit), info.mmaMaxColumns);
+  }
+  if (info.mmaKBytes % 16 != 0) { // at least one element of every type
+    return expected("mma_k_bytes", "a multiple of 16", info.mmaKBytes);
   }
   if (info.mmaRows.empty()) {
     return "expected mma_rows to be a list of at least one number, but got []";

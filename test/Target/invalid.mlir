@@ -62,3 +62,23 @@
 
 // expected-error @+1 {{expected threads_per_cta to be a multiple of threads_per_warp, but got 1000}}
 #t = #fa4.target<"sm_100a", threads_per_cta = 1000>
+
+// -----
+
+// expected-error @+1 {{expected smem_bytes_per_cta to be at most 2147483647, but got 4294967296}}
+#t = #fa4.target<"sm_100a", smem_bytes_per_cta = 4294967296>
+
+// -----
+
+// expected-error @+1 {{expected mma_rows to be at most 4096, but got 1048576}}
+#t = #fa4.target<"sm_100a", mma_rows = [1048576]>
+
+// -----
+
+// expected-error @+1 {{expected mma_max_columns to be at most 4096, but got 1048576}}
+#t = #fa4.target<"sm_100a", mma_max_columns = 1048576>
+
+// -----
+
+// expected-error @+1 {{expected mma_k_bytes to be a multiple of 16, but got 1}}
+#t = #fa4.target<"sm_100a", mma_k_bytes = 1>

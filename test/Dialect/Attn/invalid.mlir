@@ -430,3 +430,19 @@ func.func @merge(%o: tensor<1x64x8x128xi32>, %l: tensor<1x8x64xf32>) {
   %r = attn.merge ins(%o, %l, %o, %l : tensor<1x64x8x128xi32>, tensor<1x8x64xf32>, tensor<1x64x8x128xi32>, tensor<1x8x64xf32>) outs(%o : tensor<1x64x8x128xi32>) // S1
   return
 }
+
+// -----
+
+func.func @f(%q: tensor<1x4294967296x4x64xbf16>) {
+  // expected-error @+1 {{expected the number of queries of q to fit 32 bits, but got 4294967296}}
+  %r = attn.forward ins(%q, %q, %q : tensor<1x4294967296x4x64xbf16>, tensor<1x4294967296x4x64xbf16>, tensor<1x4294967296x4x64xbf16>) outs(%q : tensor<1x4294967296x4x64xbf16>) // S4
+  return
+}
+
+// -----
+
+func.func @f(%x: f32, %i: i32) {
+  // expected-error @+1 {{'source' must be ranked tensor or memref, but got 'f32'}}
+  %r = attn.fetch %x[%i] : f32
+  return
+}

@@ -157,3 +157,13 @@ module attributes {fa4.taget = #fa4.target<"sm_100a">} {}
 
 // expected-error @+1 {{expected 'fa4.target' to be on a module, but got it on 'func.func'}}
 func.func private @f() attributes {fa4.target = #fa4.target<"sm_100a">}
+
+// -----
+
+// expected-error @+1 {{expected numbers of a schedule to be at most 4096, but got 9223372036854775792}}
+#s = #fa4.schedule<forward, tile = 9223372036854775792 x 128> // F9
+
+// -----
+
+// expected-error @+1 {{expected numbers of a schedule to be at most 4096, but got 5000}}
+#s = #fa4.schedule<forward, tile = 128 x 128, roles = [a = {pv} warps 1 at 5000]> // F9

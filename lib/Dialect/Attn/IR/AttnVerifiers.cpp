@@ -14,6 +14,8 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
 
+#include <limits>
+
 using namespace mlir;
 using namespace fa4;
 using namespace fa4::attn;
@@ -57,6 +59,10 @@ public:
     const int64_t size = cast<ShapedType>(value.getType()).getDimSize(dim);
     if (ShapedType::isDynamic(size)) {
       return success();
+    }
+    if (size > std::numeric_limits<int32_t>::max()) { // S4
+      return op->emitOpError("expected ")
+             << extent.what << " of " << name << " to fit 32 bits, but got " << size;
     }
     if (ShapedType::isDynamic(extent.size)) {
       extent.size = size;
@@ -137,14 +143,18 @@ static LogicalResult verifyStrides(Operation *op, StringRef name, Value value, b
   if (failed(type.getStridesAndOffset(strides, offset))) {
     return op->emitOpError("expected ") << name << " to be strided, but got " << type;
   }
-  const int64_t bytes = type.getElementTypeBitWidth() / 8;
+  // Unsigned, so that no stride overflows; the granule divides 2^64.
+  const uint64_t bytes = type.getElementTypeBitWidth() / 8;
+  auto inBytes = [&](int64_t elements) {
+    return static_cast<int64_t>(static_cast<uint64_t>(elements) * bytes);
+  };
   auto badGranule = [&](int64_t elements) {
-    return ShapedType::isStatic(elements) && elements * bytes % strideGranuleBytes != 0;
+    return ShapedType::isStatic(elements) && inBytes(elements) % strideGranuleBytes != 0;
   };
   if (badGranule(offset)) {
     return op->emitOpError("expected the offset of ")
            << name << " to be a multiple of " << strideGranuleBytes << " bytes, but got "
-           << offset * bytes;
+           << inBytes(offset);
   }
   for (auto [dim, stride] : llvm::enumerate(strides)) {
     const int64_t extent = type.getDimSize(dim);
@@ -159,7 +169,7 @@ static LogicalResult verifyStrides(Operation *op, StringRef name, Value value, b
     } else if (stride < 0 || badGranule(stride)) {
       return op->emitOpError("expected stride ")
              << dim << " of " << name << " to be a non-negative multiple of " << strideGranuleBytes
-             << " bytes, but got " << stride * bytes;
+             << " bytes, but got " << inBytes(stride);
     } else if (stride == 0 && isDestination && ShapedType::isStatic(extent)) {
       return op->emitOpError("expected stride ")
              << dim << " of " << name << " to be positive, since it is written, but got 0";

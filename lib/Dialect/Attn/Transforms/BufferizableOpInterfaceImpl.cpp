@@ -59,10 +59,15 @@ static OpTy createOnBuffers(OpTy op, RewriterBase &rewriter, ValueRange operands
 namespace {
 
 template <class Model, class OpTy>
-struct DestinationModel : public DstBufferizableOpInterfaceExternalModel<Model, OpTy> {
+class DestinationModel : public DstBufferizableOpInterfaceExternalModel<Model, OpTy> {
+public:
   bool bufferizesToMemoryRead(Operation *op, OpOperand &operand, const AnalysisState &) const {
     return !cast<DestinationStyleOpInterface>(op).isDpsInit(&operand);
   }
+
+private:
+  DestinationModel() = default;
+  friend Model;
 };
 
 struct ForwardModel : public DestinationModel<ForwardModel, ForwardOp> {

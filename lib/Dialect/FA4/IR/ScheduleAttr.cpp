@@ -128,6 +128,46 @@ using EmitError = llvm::function_ref<InFlightDiagnostic()>;
 /// PTX ISA, tcgen05.mma kind::f16 and wgmma, K = 16.
 static constexpr int64_t mmaGranule = 16;
 
+/// F9: far above what any chip has, and low enough that no product of the numbers
+/// of a schedule leaves 64 bits.
+static LogicalResult verifySizes(EmitError emitError, const Schedule &plan) {
+  constexpr int64_t limit = 4096;
+  std::optional<int64_t> tooLarge;
+  auto look = [&](std::optional<int64_t> number) {
+    if (number && *number > limit) {
+      tooLarge = number;
+    }
+  };
+  for (int64_t number : {plan.tileRows, plan.tileColumns, plan.stages}) {
+    look(number);
+  }
+  for (const OrderEntry &entry : plan.order) {
+    look(entry.stage);
+  }
+  for (const Home &home : plan.homes) {
+    look(home.result);
+    look(home.slots);
+    look(home.column);
+  }
+  for (const Role &role : plan.roles) {
+    look(role.warps);
+    look(role.replicas);
+    look(role.firstWarp);
+    look(role.registers);
+  }
+  if (plan.exp2) {
+    look(plan.exp2->period);
+    look(plan.exp2->lastChunk);
+  }
+  look(plan.reduceColumns);
+  look(plan.reduceDepth);
+  if (tooLarge) {
+    return emitError() << "expected numbers of a schedule to be at most " << limit << ", but got "
+                       << *tooLarge;
+  }
+  return success();
+}
+
 static LogicalResult verifyTile(EmitError emitError, const Schedule &plan) {
   for (auto [what, value] :
        {std::pair<StringRef, int64_t>{"rows", plan.tileRows}, {"columns", plan.tileColumns}}) {

@@ -76,7 +76,8 @@ def Attn_ForwardOp : Attn_Op<"forward", Attn_DestinationTraits # [
       bytes, base 16-byte aligned; strides of extents <= 1 are ignored. Destinations
       have no stride 0. What is dynamic is the caller's promise.
     - S3. Hq is a positive multiple of Hkv; query head h reads kv head h / (Hq / Hkv).
-    - S4. B, Sq, Sk and packed lengths may be 0 or 1.
+    - S4. B, Sq, Sk and packed lengths may be 0 or 1; all extents fit 32 bits, as
+      positions do.
     - S6. Dqk and Dv are static multiples of 8 from 8 to 256.
     - S7. q, k, v, o are all bf16 or all f16; sums and statistics are f32.
 
@@ -182,7 +183,7 @@ def Attn_YieldOp : Attn_Op<"yield", [Pure, Terminator, HasParent<"ForwardOp">]> 
 
 def Attn_FetchOp : Attn_Op<"fetch", [DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
     TypesMatchWith<"the result is an element of the source", "source", "result",
-                   "::llvm::cast<::mlir::ShapedType>($_self).getElementType()">]> {
+                   "::mlir::getElementTypeOrSelf($_self)">]> {
   let summary = "reads one element of a captured array";
   let description = [{
     One i32 coordinate per dimension. Outside the array it reads 0, since a region

@@ -68,6 +68,7 @@ def FA4_ScheduleAttr : FA4_Attr<"Schedule", "schedule"> {
     - F6. `split_p` adds up to the tile's columns in positive multiples of 16.
     - F7. The rescale threshold is finite and not negative.
     - F8. `exp2`: degree 3 to 5, 0 < last <= period, chunks in ascending order.
+    - F9. No number is above 4096.
   }];
   let parameters = (ins AttrParameter<"::fa4::Schedule", "the plan",
                                       "const ::fa4::Schedule &">:$plan);
