@@ -317,8 +317,12 @@ static LogicalResult verifyNumbers(EmitError emitError, const Schedule &plan) {
 }
 
 LogicalResult ScheduleAttr::verify(EmitError emitError, Schedule plan) {
-  return success(
-      succeeded(verifyTile(emitError, plan)) && succeeded(verifyOrder(emitError, plan)) &&
-      succeeded(verifyHomes(emitError, plan)) && succeeded(verifyRoles(emitError, plan)) &&
-      succeeded(verifyNumbers(emitError, plan)));
+  using Check = LogicalResult (*)(EmitError, const Schedule &);
+  for (Check check :
+       {verifySizes, verifyTile, verifyOrder, verifyHomes, verifyRoles, verifyNumbers}) {
+    if (failed(check(emitError, plan))) {
+      return failure();
+    }
+  }
+  return success();
 }
