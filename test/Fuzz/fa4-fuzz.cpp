@@ -30,15 +30,21 @@ extern "C" size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t maxSize);
 
 namespace {
 
-/// Chains that later passes need; every pass of ours stands in one.
-const char *const pipelines[] = {
-    "builtin.module(convert-tile-to-cpu)",
+/// Each pass of ours alone, on whatever the text says.
+const char *const passes[] = {
+#include "PassNames.inc"
+};
+
+/// And in the order in which they are meant to run.
+const char *const chains[] = {
+    "func.func(attn-legalize,attn-select-schedule)",
 };
 
 struct Fuzzer {
   DialectRegistry registry;
   std::unique_ptr<MLIRContext> context;
   unsigned uses = 0;
+  std::vector<std::string> pipelines;
 
   Fuzzer() {
     registerAllDialects(registry);
@@ -46,6 +52,25 @@ struct Fuzzer {
     registerAllPasses();
     fa4::registerAllDialects(registry);
     fa4::registerAllPasses();
+    for (const char *pass : passes) {
+      pipelines.push_back(nest(pass));
+    }
+    for (const char *chain : chains) {
+      pipelines.push_back(nest(chain));
+    }
+  }
+
+  /// `pass` under the op that it is anchored on.
+  std::string nest(llvm::StringRef pass) {
+    for (const char *anchor : {"builtin.module", "func.func", "tile.kernel"}) {
+      std::string nested = (llvm::Twine(anchor) + "(" + pass + ")").str();
+      PassManager manager(getContext());
+      if (succeeded(parsePassPipeline(nested, manager, llvm::nulls()))) {
+        return nested;
+      }
+    }
+    llvm::errs() << "no such pass: " << pass << "\n";
+    std::abort();
   }
 
   /// A context keeps every attribute it ever saw: a fresh one now and then.
@@ -73,16 +98,13 @@ void checkRoundTrip(ModuleOp module) {
   }
 }
 
-void runPipelines(ModuleOp module) {
-  for (const char *pipeline : pipelines) {
-    PassManager manager(module.getContext());
-    if (failed(parsePassPipeline(pipeline, manager, llvm::errs()))) {
-      llvm::errs() << "no such pipeline: " << pipeline << "\n";
-      std::abort();
-    }
-    OwningOpRef<ModuleOp> copy = module.clone();
-    (void)manager.run(*copy);
+void run(ModuleOp module, llvm::StringRef pipeline) {
+  PassManager manager(module.getContext());
+  if (failed(parsePassPipeline(pipeline, manager))) {
+    std::abort();
   }
+  OwningOpRef<ModuleOp> copy = module.clone();
+  (void)manager.run(*copy);
 }
 
 } // namespace
@@ -93,7 +115,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, getFuzzer().getContext());
   if (module) {
     checkRoundTrip(*module);
-    runPipelines(*module);
+    for (const std::string &pipeline : getFuzzer().pipelines) {
+      run(*module, pipeline);
+    }
   }
   return 0;
 }
