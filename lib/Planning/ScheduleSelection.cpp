@@ -30,28 +30,30 @@ std::string TileChoice::str() const {
 static constexpr int64_t maxRingSlots = 10;
 static constexpr int64_t minRingSlots = 2;
 
-/// Clocks per score of each unit, from the target's rates: both products; their
-/// operands from shared memory (P comes from tensor memory or registers); the
-/// exponentials.
+/// Clocks per score, from the target's rates. The two products of a block follow
+/// each other, each bound by its multiplications or by its operands from shared
+/// memory (P comes from tensor memory or registers).
 static void predict(const ForwardProblem &problem, const TargetInfo &target,
                     ScheduleChoice &choice) {
   const Schedule &plan = choice.schedule;
   const double rows = static_cast<double>(plan.tileRows);
   const double columns = static_cast<double>(plan.tileColumns);
-  const double queryKey = static_cast<double>(padHeadDim(problem.queryKeyDim));
-  const double value = static_cast<double>(padHeadDim(problem.valueDim));
-  const double bytes = static_cast<double>(problem.elementBytes);
-  const double scores = rows * columns;
-
-  const double mma = 2 * (queryKey + value) / static_cast<double>(target.mmaFlopsPerClock);
-  const double smem = ((rows + columns) * queryKey + columns * value) * bytes / scores /
-                      static_cast<double>(target.smemBytesPerClock);
+  double mma = 0, matrix = 0;
+  auto addProduct = [&](int64_t dim, double operandRows) {
+    const double depth = static_cast<double>(padHeadDim(dim));
+    const double multiply = 2 * depth / static_cast<double>(target.mmaFlopsPerClock);
+    const double read = operandRows * depth * static_cast<double>(problem.elementBytes) /
+                        (rows * columns * static_cast<double>(target.smemBytesPerClock));
+    mma += multiply;
+    matrix += std::max(multiply, read);
+  };
+  addProduct(problem.queryKeyDim, rows + columns);
+  addProduct(problem.valueDim, columns);
   const double exp2 = 1.0 / static_cast<double>(target.exp2PerClock);
-  const double matrix = std::max(mma, smem);
   // With one stage the exponentials of a block have no other block's products
   // to hide behind.
   choice.clocksPerScore = plan.stages > 1 ? std::max(matrix, exp2) : matrix + exp2;
-  choice.boundBy = exp2 > matrix ? "exp2" : smem > mma ? "shared memory" : "matrix unit";
+  choice.boundBy = exp2 > matrix ? "exp2" : matrix > mma ? "shared memory" : "matrix unit";
 }
 
 std::optional<ScheduleChoice> fa4::buildForward(const ForwardProblem &problem,
