@@ -107,12 +107,11 @@ Cluster::Cluster(Grid &grid, uint64_t index)
   unsigned warpCount = divideCeil(threads, warpLanes);
   uint32_t slots = k.registerBytes / slotBytes;
   size_t total = size_t(ctaCount) * warpCount;
-  constexpr size_t alignment = 64;
-  registerStorage.resize(total * k.registerBytes + alignment);
+  registerStorage.resize(total * k.registerBytes + laneAlignment);
   poisonStorage.resize(total * slots);
   predStorage.resize(total * 2 * k.predicates);
   uint8_t *registers =
-      reinterpret_cast<uint8_t *>(alignTo(uintptr_t(registerStorage.data()), alignment));
+      reinterpret_cast<uint8_t *>(alignTo(uintptr_t(registerStorage.data()), laneAlignment));
   for (unsigned rank = 0; rank < ctaCount; ++rank) {
     uint32_t id[3] = {origin[0] + rank % cs[0], origin[1] + rank / cs[0] % cs[1],
                       origin[2] + rank / cs[0] / cs[1]};
@@ -232,13 +231,13 @@ Target Cluster::resolve(Cta &self, Space space, uint64_t address, uint64_t bytes
 
 /// Runs each ready fragment of a warp once; false = stop.
 bool Cluster::runWarp(Warp &w, bool &ran) {
-  unsigned turns = w.fragments.size();
+  unsigned turns = w.fragments.size(), first = w.current + 1;
   for (unsigned k = 0; k < turns; ++k) {
     if (w.fragments.empty()) {
       break;
     }
     // Rotating over the fragments lets each side of a divergence progress.
-    unsigned f = (w.current + 1 + k) % w.fragments.size();
+    unsigned f = (first + k) % w.fragments.size();
     Fragment &fragment = w.fragments[f];
     if (fragment.state != Fragment::State::Ready && fragment.seenEvents == events) {
       continue;

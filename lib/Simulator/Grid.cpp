@@ -48,6 +48,13 @@ void Grid::fault(FaultId id, const Twine &message) {
 static bool isSet(const uint32_t (&d)[3]) { return d[0] != 0; }
 
 bool Grid::prepare() {
+#if defined(__x86_64__) && defined(__AVX2__)
+  // The library is built for these; see CMakeLists.txt.
+  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) {
+    fault(FaultId::Launch, "expected a host with AVX2 and FMA, but got an older one");
+    return false;
+  }
+#endif
   uint64_t threads = launch.block.count();
   if (threads == 0 || threads > maxThreads) {
     fault(FaultId::ResThreads, "expected 1 to 1024 threads per CTA, but got " + Twine(threads));
@@ -130,6 +137,11 @@ bool Grid::prepare() {
     std::memcpy(params.data(), launch.params.data(), kernel.paramBytes);
     std::memset(params.shadow(), shadowValid, kernel.paramBytes);
   }
+  constantStorage.resize(kernel.constants.size() + laneAlignment);
+  uint8_t *pool = reinterpret_cast<uint8_t *>(
+      alignTo(uintptr_t(constantStorage.data()), laneAlignment));
+  std::memcpy(pool, kernel.constants.data(), kernel.constants.size());
+  constants = pool;
   for (const GlobalVariable &g : kernel.globals) {
     uint64_t address = memory.allocate(g.name, g.size, g.readOnly);
     memory.write(address, g.data);

@@ -30,6 +30,9 @@ namespace fa4::sim {
 class Cta;
 class Cluster;
 class Grid;
+/// Alignment of register files and constants; one cache line, and enough for
+/// the widest vector loads.
+constexpr size_t laneAlignment = 64;
 struct TensorMemory;
 struct BulkGroups;
 struct WarpgroupState;
@@ -111,11 +114,11 @@ public:
   template <typename T>
   const T *in(Reg r) const {
     const uint8_t *p = r >= 0 ? registers + r : constants - r;
-    return reinterpret_cast<const T *>(__builtin_assume_aligned(p, 64));
+    return reinterpret_cast<const T *>(__builtin_assume_aligned(p, laneAlignment));
   }
   template <typename T>
   T *out(Reg r) {
-    return reinterpret_cast<T *>(__builtin_assume_aligned(registers + r, 64));
+    return reinterpret_cast<T *>(__builtin_assume_aligned(registers + r, laneAlignment));
   }
   LaneMask poisonIn(Reg r) const { return r >= 0 ? poison[uint32_t(r) / slotBytes] : 0; }
   /// Poison of both halves of a 64-bit register.
@@ -270,6 +273,7 @@ public:
   GlobalMemory &memory;
   FaultLog &log;
   Storage params;
+  const uint8_t *constants = nullptr; ///< the kernel's pool, aligned for vector loads
   std::vector<uint64_t> globalAddresses; ///< of Kernel::globals
   std::atomic<uint64_t> nextCluster{0};
   std::atomic<uint64_t> globalChanges{1};
@@ -289,6 +293,9 @@ public:
   /// Checks the launch and lays memory out; reports and returns false if illegal.
   bool prepare();
   void fault(FaultId id, const llvm::Twine &message);
+
+private:
+  std::vector<uint8_t> constantStorage;
 };
 
 } // namespace fa4::sim

@@ -12,7 +12,11 @@
 #include "PtxLexer.h"
 #include "fa4/Simulator/PtxAst.h"
 
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
+
+#include <cstring>
 
 using namespace llvm;
 using namespace fa4::sim::ptx;
@@ -153,6 +157,18 @@ bool Parser::parseOperand(Operand &op, unsigned depth) {
     op.kind = Operand::Kind::Integer;
     op.bits = negativeLiteral ? 0 - current.bits : current.bits;
     advance();
+    // 1.0: the integer and the dotted digits are adjacent in the text.
+    if (current.kind == Token::Kind::Dotted && all_of(current.text, isDigit)) {
+      double value;
+      StringRef digits = current.text;
+      std::string text = std::to_string(op.bits) + "." + digits.str();
+      if (negativeLiteral || StringRef(text).getAsDouble(value)) {
+        return fail("a number");
+      }
+      op.kind = Operand::Kind::Double;
+      std::memcpy(&op.bits, &value, sizeof(value));
+      advance();
+    }
     return true;
   case Token::Kind::Float:
   case Token::Kind::Double: {

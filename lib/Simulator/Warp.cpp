@@ -35,7 +35,7 @@ void Warp::start(Cta &owner, unsigned warpIndex, uint8_t *registerFile, uint32_t
   kernel = &grid->kernel;
   index = warpIndex;
   registers = registerFile;
-  constants = kernel->constants.data();
+  constants = grid->constants;
   poison = poisonFile;
   preds = predicateFile;
   predPoison = predicateFile + kernel->predicates;
