@@ -101,3 +101,58 @@ module attributes {transform.with_named_sequence} {
     transform.yield
   }
 }
+
+// -----
+
+// A consumer that takes whole rows of a head pulls the attention of that head
+// into its loop.
+
+// CHECK-LABEL: func.func @fuse
+// CHECK-SAME: (%[[Q:[a-z0-9_]+]]: tensor<2x64x4x64xbf16>,
+// CHECK: scf.forall (%[[B:[a-z0-9_]+]], %[[H:[a-z0-9_]+]]) in (2, 4)
+// CHECK:   %[[QT:[a-z0-9_]+]] = tensor.extract_slice %[[Q]][%[[B]], 0, %[[H]], 0] [1, 64, 1, 64] [1, 1, 1, 1]
+// CHECK:   %[[O:[a-z0-9_]+]] = attn.forward ins(%[[QT]], %{{.*}}, %{{.*}} : tensor<1x64x1x64xbf16>,
+// CHECK:   linalg.negf ins(%[[O]] : tensor<1x64x1x64xbf16>)
+func.func @fuse(%q: tensor<2x64x4x64xbf16>, %o: tensor<2x64x4x64xbf16>, %x: tensor<2x64x4x64xbf16>) -> tensor<2x64x4x64xbf16> {
+  %0 = attn.forward ins(%q, %q, %q : tensor<2x64x4x64xbf16>, tensor<2x64x4x64xbf16>, tensor<2x64x4x64xbf16>)
+      outs(%o : tensor<2x64x4x64xbf16>)
+  %1 = linalg.negf ins(%0 : tensor<2x64x4x64xbf16>) outs(%x : tensor<2x64x4x64xbf16>) -> tensor<2x64x4x64xbf16>
+  return %1 : tensor<2x64x4x64xbf16>
+}
+
+module attributes {transform.with_named_sequence} {
+  transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
+    %consumer = transform.structured.match ops{["linalg.negf"]} in %root : (!transform.any_op) -> !transform.any_op
+    %producer = transform.structured.match ops{["attn.forward"]} in %root : (!transform.any_op) -> !transform.any_op
+    %tiled, %loop = transform.structured.tile_using_forall %consumer tile_sizes [1, 0, 1] : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
+    %fused, %new = transform.structured.fuse_into_containing_op %producer into %loop : (!transform.any_op, !transform.any_op) -> (!transform.any_op, !transform.any_op)
+    transform.yield
+  }
+}
+
+// -----
+
+// Half of the rows is no whole attention: the op declines, and upstream's
+// fusion takes it in whole instead of cutting it wrongly.
+
+// CHECK-LABEL: func.func @rows
+// CHECK: scf.forall (%[[B:[a-z0-9_]+]], %[[I:[a-z0-9_]+]], %[[H:[a-z0-9_]+]]) in (2, 2, 4)
+// CHECK:   %[[OFF:[a-z0-9_]+]] = affine.apply #{{.*}}(%[[I]])
+// CHECK:   %[[O:[a-z0-9_]+]] = attn.forward ins(%{{.*}}, %{{.*}}, %{{.*}} : tensor<2x64x4x64xbf16>,
+// CHECK:   tensor.extract_slice %[[O]][%[[B]], %[[OFF]], %[[H]], 0] [1, 32, 1, 64] [1, 1, 1, 1]
+func.func @rows(%q: tensor<2x64x4x64xbf16>, %o: tensor<2x64x4x64xbf16>, %x: tensor<2x64x4x64xbf16>) -> tensor<2x64x4x64xbf16> {
+  %0 = attn.forward ins(%q, %q, %q : tensor<2x64x4x64xbf16>, tensor<2x64x4x64xbf16>, tensor<2x64x4x64xbf16>)
+      outs(%o : tensor<2x64x4x64xbf16>)
+  %1 = linalg.negf ins(%0 : tensor<2x64x4x64xbf16>) outs(%x : tensor<2x64x4x64xbf16>) -> tensor<2x64x4x64xbf16>
+  return %1 : tensor<2x64x4x64xbf16>
+}
+
+module attributes {transform.with_named_sequence} {
+  transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
+    %consumer = transform.structured.match ops{["linalg.negf"]} in %root : (!transform.any_op) -> !transform.any_op
+    %producer = transform.structured.match ops{["attn.forward"]} in %root : (!transform.any_op) -> !transform.any_op
+    %tiled, %loop = transform.structured.tile_using_forall %consumer tile_sizes [1, 32, 1] : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
+    %fused, %new = transform.structured.fuse_into_containing_op %producer into %loop : (!transform.any_op, !transform.any_op) -> (!transform.any_op, !transform.any_op)
+    transform.yield
+  }
+}

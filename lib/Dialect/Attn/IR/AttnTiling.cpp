@@ -202,3 +202,71 @@ LogicalResult ForwardOp::getResultTilePosition(OpBuilder &builder, unsigned resu
   }
   return success();
 }
+
+/// `cut` of query heads in units of key heads; none if it is no whole number.
+static std::optional<Cut> toKeyHeads(ForwardOp op, const Cut &cut, Builder &builder) {
+  const unsigned dim = op.getTensorDims().head;
+  const int64_t queryHeads = cast<ShapedType>(op.getQ().getType()).getDimSize(dim);
+  const int64_t keyHeads = cast<ShapedType>(op.getK().getType()).getDimSize(dim);
+  if (ShapedType::isDynamic(queryHeads) || ShapedType::isDynamic(keyHeads)) {
+    return std::nullopt;
+  }
+  const int64_t ratio = queryHeads / keyHeads;
+  if (ratio == 1) {
+    return cut;
+  }
+  std::optional<int64_t> offset = getConstantIntValue(cut.offset);
+  std::optional<int64_t> size = getConstantIntValue(cut.size);
+  if (!offset || !size || *offset % ratio != 0 || *size % ratio != 0) {
+    return std::nullopt;
+  }
+  return Cut{builder.getIndexAttr(*offset / ratio), builder.getIndexAttr(*size / ratio)};
+}
+
+/// A tile of a result is one of the loops if it takes rows and depth whole and
+/// query heads by the key head.
+LogicalResult ForwardOp::getIterationDomainTileFromResultTile(
+    OpBuilder &builder, unsigned resultNumber, ArrayRef<OpFoldResult> offsets,
+    ArrayRef<OpFoldResult> sizes, SmallVectorImpl<OpFoldResult> &domainOffsets,
+    SmallVectorImpl<OpFoldResult> &domainSizes) {
+  const TensorDims dims = getTensorDims();
+  const bool isLse = resultNumber == 1;
+  const std::optional<unsigned> batchDim = isLse && dims.batch ? 0 : dims.batch;
+  const unsigned headDim = !isLse ? dims.head : dims.batch ? 1 : 0;
+  auto type = cast<ShapedType>(getDpsInitOperand(resultNumber)->get().getType());
+  for (unsigned dim = 0; dim < offsets.size(); ++dim) {
+    if (dim == headDim || dim == batchDim) {
+      continue;
+    }
+    if (!isZeroInteger(offsets[dim]) || getConstantIntValue(sizes[dim]) != type.getDimSize(dim)) {
+      return failure();
+    }
+  }
+  std::optional<Cut> heads = toKeyHeads(*this, Cut{offsets[headDim], sizes[headDim]}, builder);
+  if (!heads) {
+    return failure();
+  }
+  if (batchDim) {
+    domainOffsets.push_back(offsets[*batchDim]);
+    domainSizes.push_back(sizes[*batchDim]);
+  }
+  domainOffsets.push_back(heads->offset);
+  domainSizes.push_back(heads->size);
+  return success();
+}
+
+FailureOr<TilingResult> ForwardOp::generateResultTileValue(OpBuilder &builder,
+                                                           unsigned resultNumber,
+                                                           ArrayRef<OpFoldResult> offsets,
+                                                           ArrayRef<OpFoldResult> sizes) {
+  SmallVector<OpFoldResult> domainOffsets, domainSizes;
+  if (failed(getIterationDomainTileFromResultTile(builder, resultNumber, offsets, sizes,
+                                                  domainOffsets, domainSizes))) {
+    return failure();
+  }
+  FailureOr<TilingResult> tiled = getTiledImplementation(builder, domainOffsets, domainSizes);
+  if (failed(tiled)) {
+    return failure();
+  }
+  return TilingResult{tiled->tiledOps, {tiled->tiledValues[resultNumber]}, tiled->generatedSlices};
+}

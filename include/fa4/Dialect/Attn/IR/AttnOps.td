@@ -45,7 +45,8 @@ def Attn_ForwardOp : Attn_Op<"forward", Attn_DestinationTraits # [
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames", "getAsmBlockArgumentNames"]>,
     DeclareOpInterfaceMethods<TilingInterface,
         ["getLoopIteratorTypes", "getIterationDomain", "getTiledImplementation",
-         "getResultTilePosition"]>]> {
+         "getResultTilePosition", "getIterationDomainTileFromResultTile",
+         "generateResultTileValue"]>]> {
   let summary = "attention: o = softmax(mask(score(scale q k'))) v, and its lse";
   let description = [{
     Computes attention of `q`, `k`, `v` into the destinations `o` and, if given,
