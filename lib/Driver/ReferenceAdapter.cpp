@@ -8,6 +8,10 @@
 
 #include "fa4/Driver/RegionInterpreter.h"
 #include "fa4/Numerics/Exp2.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <cmath>
+#include <limits>
 
 using namespace mlir;
 
@@ -227,8 +231,19 @@ llvm::Expected<ref::Problem> buildProblem(attn::ForwardOp op, Binding bind) {
   return problem;
 }
 
+/// Whether key j stands in a column that takes the polynomial. Blocks of keys
+/// start at multiples of the tile's columns.
+static bool isPolynomialKey(const Schedule &schedule, int64_t j) {
+  constexpr int64_t chunkColumns = 32; // As #fa4.schedule counts chunks.
+  const Exp2Share &share = *schedule.exp2;
+  int64_t column = j % schedule.tileColumns;
+  int64_t chunk = column / chunkColumns;
+  return chunk >= share.firstChunk && chunk <= share.lastChunk &&
+         column % share.period >= share.period - share.last;
+}
+
 llvm::Expected<ForwardOracle> ForwardOracle::create(attn::ForwardOp op, Binding bind,
-                                                    unsigned threads) {
+                                                    ScheduleAttr schedule, unsigned threads) {
   llvm::Expected<ref::Problem> problem = buildProblem(op, bind);
   if (!problem) {
     return problem.takeError();
@@ -247,43 +262,86 @@ llvm::Expected<ForwardOracle> ForwardOracle::create(attn::ForwardOp op, Binding 
   }
   oracle.exact = std::move(*exact);
   oracle.plain = std::move(*plain);
+  if (!schedule || !schedule.getPlan().exp2) {
+    return oracle;
+  }
+  const Schedule &plan = schedule.getPlan();
+  const numerics::Exp2TableRow *row =
+      numerics::lookupExp2Row(static_cast<unsigned>(plan.exp2->degree));
+  if (!row) {
+    return llvm::createStringError("expected the schedule's exp2 polynomial to be of a degree with "
+                                   "a known error, but got " +
+                                   llvm::Twine(plan.exp2->degree));
+  }
+  oracle.polynomialError = row->errorBound;
+  problem->sink.clear();
+  problem->predicate = [kept = problem->predicate, plan](int64_t b, int64_t h, int64_t i,
+                                                         int64_t j) {
+    return isPolynomialKey(plan, j) && (!kept || kept(b, h, i, j));
+  };
+  llvm::Expected<ref::Results> polynomialKeys = ref::evaluate(*problem, threads);
+  if (!polynomialKeys) {
+    return polynomialKeys.takeError();
+  }
+  oracle.polynomialKeys = std::move(*polynomialKeys);
   return oracle;
 }
 
-/// The part of a tile's columns that takes the polynomial.
-static double polynomialShare(const Schedule &schedule) {
-  const Exp2Share &share = *schedule.exp2;
-  int64_t count = 0;
-  for (int64_t column = 0; column < schedule.tileColumns; ++column) {
-    constexpr int64_t chunkColumns = 32; // As #fa4.schedule counts chunks.
-    int64_t chunk = column / chunkColumns;
-    count += chunk >= share.firstChunk && chunk <= share.lastChunk &&
-             column % share.period >= share.period - share.last;
-  }
-  return static_cast<double>(count) / static_cast<double>(schedule.tileColumns);
+double ForwardOracle::readLse(const HostArray &lse, int64_t b, int64_t h, int64_t i) const {
+  return queryPrefix.empty() ? lse.get({b, h, i}) : lse.get({h, queryPrefix[b] + i});
 }
 
-ref::CheckReport ForwardOracle::check(const HostArray &output, const HostArray *lse,
-                                      ScheduleAttr schedule) const {
-  ref::CheckOptions options;
-  options.outputType = type;
-  if (schedule && schedule.getPlan().exp2) {
-    auto degree = static_cast<unsigned>(schedule.getPlan().exp2->degree);
-    if (const numerics::Exp2TableRow *row = numerics::lookupExp2Row(degree)) {
-      options.exp2Error = row->errorBound;
-      options.exp2Share = polynomialShare(schedule.getPlan());
+/// R2 row by row, since the share differs from row to row. What the report
+/// names as worst is the row that comes closest to its bound.
+void ForwardOracle::checkLse(const HostArray &lse, ref::CheckReport &report) const {
+  double worstRatio = -1.0;
+  for (int64_t b = 0; b < exact.batch(); ++b) {
+    for (int64_t h = 0; h < exact.heads(); ++h) {
+      for (int64_t i = 0; i < exact.rows(b); ++i) {
+        double expected = exact.lse(b, h, i);
+        double got = readLse(lse, b, h, i);
+        if (std::isinf(expected) && got == expected) {
+          continue;
+        }
+        ref::CheckOptions options;
+        if (polynomialKeys) {
+          options.exp2Error = polynomialError;
+          options.exp2Share = std::exp(polynomialKeys->lse(b, h, i) - expected);
+        }
+        double bound = ref::lseBound(expected, options);
+        double error = std::fabs(got - expected);
+        double ratio = error <= bound ? error / bound : std::numeric_limits<double>::infinity();
+        if (ratio > worstRatio) {
+          worstRatio = ratio;
+          report.lseError = error;
+          report.lseBound = bound;
+          report.worstLse = {b, h, i, 0};
+        }
+      }
     }
   }
+  if (std::isinf(worstRatio)) {
+    const ref::Position &at = report.worstLse;
+    report.passed = false;
+    llvm::raw_string_ostream(report.message)
+        << "lse[b = " << at.b << ", h = " << at.h << ", i = " << at.i
+        << "] (R2): expected the error to be at most " << report.lseBound << ", but got "
+        << report.lseError << " (" << readLse(lse, at.b, at.h, at.i) << " for "
+        << exact.lse(at.b, at.h, at.i) << ")\n";
+  }
+}
+
+ref::CheckReport ForwardOracle::check(const HostArray &output, const HostArray *lse) const {
+  ref::CheckOptions options;
+  options.outputType = type;
   // The caller keeps the array.
   LayoutReader reader{std::shared_ptr<const HostArray>(&output, [](const HostArray *) {}), layout,
                       queryPrefix};
-  ref::LseAt lseAt;
+  ref::CheckReport report = ref::checkResults(exact, plain, reader, nullptr, options);
   if (lse) {
-    lseAt = [&](int64_t b, int64_t h, int64_t i) {
-      return queryPrefix.empty() ? lse->get({b, h, i}) : lse->get({h, queryPrefix[b] + i});
-    };
+    checkLse(*lse, report);
   }
-  return ref::checkResults(exact, plain, reader, lseAt, options);
+  return report;
 }
 
 } // namespace fa4::driver

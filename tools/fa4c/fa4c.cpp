@@ -206,7 +206,8 @@ static int checkRun(ModuleOp module, const Entry &entry, llvm::ArrayRef<Argument
                     llvm::ArrayRef<HostArray> results) {
   attn::ForwardOp forward = entry.getForward();
   auto bind = [&](Value operand) { return entry.bind(operand, arguments); };
-  llvm::Expected<ForwardOracle> oracle = ForwardOracle::create(forward, bind);
+  llvm::Expected<ForwardOracle> oracle = ForwardOracle::create(
+      forward, bind, chosenSchedule(module, entry.getFunction().getSymName()));
   if (!oracle) {
     return report(oracle.takeError(), Usage);
   }
@@ -217,8 +218,7 @@ static int checkRun(ModuleOp module, const Entry &entry, llvm::ArrayRef<Argument
                                           "argument, to be checked"),
                   Usage);
   }
-  ref::CheckReport verdict =
-      oracle->check(*output, lse, chosenSchedule(module, entry.getFunction().getSymName()));
+  ref::CheckReport verdict = oracle->check(*output, lse);
   printLine("o", verdict.outputError, verdict.outputBound, "R7", verdict.worstOutput);
   if (lse) {
     printLine("lse", verdict.lseError, verdict.lseBound, "R2", verdict.worstLse);

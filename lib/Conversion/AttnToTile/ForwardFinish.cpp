@@ -40,6 +40,9 @@ public:
   Value isEqual(Value a, Value b) {
     return arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OEQ, a, b);
   }
+  Value isGreater(Value a, Value b) {
+    return arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OGT, a, b);
+  }
   Value select(Value condition, Value a, Value b) {
     return arith::SelectOp::create(builder, loc, condition, a, b);
   }
@@ -77,7 +80,12 @@ static RowResult finishRow(RowMath &math, Value reference, Value sum, Value sink
   Value shrink = math.exp2(math.sub(zero, top));
   Value total = math.add(math.mul(sum, shrink), math.exp2(math.sub(extra, top)));
   Value inverse = math.select(isEmpty, zero, math.div(shrink, total));
-  Value lse = math.mul(math.sub(math.add(math.log2(total), top), offset), ln2);
+  // Likewise for lse: `top - offset` would be the sink with the rounding error of
+  // the offset, which is that of the largest score.
+  Value logTotal = math.log2(total);
+  Value fromKeys = math.mul(math.sub(logTotal, offset), ln2);
+  Value fromSink = math.add(math.mul(logTotal, ln2), sink);
+  Value lse = math.select(math.isGreater(extra, zero), fromSink, fromKeys);
   return {inverse, math.select(isEmpty, sink, lse)};
 }
 

@@ -5,9 +5,11 @@
 //===----------------------------------------------------------------------===//
 //
 // A product keeps a block of rows by one strip in registers and walks k inside:
-// per step one strip of B and one broadcast number of A per row. Every element
-// is one chain of fused multiply-adds in the order of k, whatever the blocking,
-// so a product cut along k gives the same bits.
+// per step one strip of B and one broadcast number of A per row. Like the matrix
+// units, it sums 16 products from zero before it adds them to the accumulator:
+// a large partial sum then costs one rounding per 16 products. The order is that
+// of k, whatever the blocking, so a product cut at a multiple of 16 gives the
+// same bits.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,6 +22,10 @@
 using namespace mlir;
 
 namespace fa4::tile::cpu {
+
+/// Products summed before they meet the accumulator: the k extent of one 16-bit
+/// matrix instruction (PTX ISA, tcgen05.mma kind::f16 and wgmma .bf16: K = 16).
+constexpr int64_t kDepthBlock = 16;
 
 namespace {
 /// What one register block needs of the whole product.
@@ -42,6 +48,31 @@ static Value startOf(ImplicitLocOpBuilder &b, const Product &product, const Stri
   return arith::SelectOp::create(b, product.skip, zero, before);
 }
 
+/// `totals` plus the products of k = first .. first + depth - 1, for each strip.
+static SmallVector<Value> addProducts(ImplicitLocOpBuilder &b, const Product &product,
+                                      ArrayRef<Strip> strips, ArrayRef<Value> totals, Value first,
+                                      int64_t depth) {
+  int64_t width = strips.front().width;
+  Value zero = floatConstant(b, VectorType::get({width}, b.getF32Type()), 0.0);
+  auto products = scf::ForOp::create(b, first, addIndex(b, first, depth), indexConstant(b, 1),
+                                     SmallVector<Value>(strips.size(), zero));
+  ImplicitLocOpBuilder inner(b.getLoc(), b.getContext());
+  inner.setInsertionPointToEnd(products.getBody());
+  Value k = products.getInductionVar();
+  Value right = loadStrip(inner, product.b, Strip{k, strips.front().column, width});
+  SmallVector<Value> sums;
+  for (auto [sum, strip] : llvm::zip_equal(products.getRegionIterArgs(), strips)) {
+    Value left = memref::LoadOp::create(inner, product.a, ValueRange{strip.row, k});
+    sums.push_back(vector::FMAOp::create(inner, broadcast(inner, left, width), right, sum));
+  }
+  scf::YieldOp::create(inner, sums);
+  SmallVector<Value> next;
+  for (auto [total, sum] : llvm::zip_equal(totals, products.getResults())) {
+    next.push_back(arith::AddFOp::create(b, total, sum));
+  }
+  return next;
+}
+
 /// Rows row .. row + rows - 1, columns column .. column + width - 1.
 static void emitBlock(ImplicitLocOpBuilder &b, const Product &product, Value row, Value column,
                       int64_t rows, int64_t width) {
@@ -51,21 +82,23 @@ static void emitBlock(ImplicitLocOpBuilder &b, const Product &product, Value row
     strips.push_back(Strip{addIndex(b, row, r), column, width});
     starts.push_back(startOf(b, product, strips.back()));
   }
-  auto loop = scf::ForOp::create(b, indexConstant(b, 0), indexConstant(b, product.depth),
-                                 indexConstant(b, 1), starts);
-  ImplicitLocOpBuilder inner(b.getLoc(), b.getContext());
-  inner.setInsertionPointToEnd(loop.getBody());
-  Value k = loop.getInductionVar();
-  Value right = loadStrip(inner, product.b, Strip{k, column, width});
-  SmallVector<Value> sums;
-  for (int64_t r = 0; r < rows; ++r) {
-    Value left = memref::LoadOp::create(inner, product.a, ValueRange{strips[r].row, k});
-    sums.push_back(vector::FMAOp::create(inner, broadcast(inner, left, width), right,
-                                         loop.getRegionIterArg(r)));
+  int64_t full = product.depth / kDepthBlock * kDepthBlock;
+  SmallVector<Value> totals = std::move(starts);
+  if (full > 0) {
+    auto blocks = scf::ForOp::create(b, indexConstant(b, 0), indexConstant(b, full),
+                                     indexConstant(b, kDepthBlock), totals);
+    ImplicitLocOpBuilder inner(b.getLoc(), b.getContext());
+    inner.setInsertionPointToEnd(blocks.getBody());
+    SmallVector<Value> carried(blocks.getRegionIterArgs());
+    scf::YieldOp::create(
+        inner, addProducts(inner, product, strips, carried, blocks.getInductionVar(), kDepthBlock));
+    totals.assign(blocks.getResults().begin(), blocks.getResults().end());
   }
-  scf::YieldOp::create(inner, sums);
+  if (full != product.depth) {
+    totals = addProducts(b, product, strips, totals, indexConstant(b, full), product.depth - full);
+  }
   for (int64_t r = 0; r < rows; ++r) {
-    storeStrip(b, loop.getResult(r), product.out, strips[r]);
+    storeStrip(b, totals[r], product.out, strips[r]);
   }
 }
 

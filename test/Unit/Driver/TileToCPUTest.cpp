@@ -39,26 +39,40 @@ float at(const std::shared_ptr<HostArray> &array, llvm::ArrayRef<int64_t> index)
   return static_cast<float>(array->get(index));
 }
 
-TEST(TileToCPU, MmaIsOneFmaChainPerElement) {
+/// One row of A times one column of B: sums of 16 products, then the accumulator.
+float dotProduct(const std::shared_ptr<HostArray> &a, const std::shared_ptr<HostArray> &b,
+                 int64_t row, int64_t column, float total) {
+  int64_t depth = a->getShape()[1];
+  for (int64_t first = 0; first < depth; first += 16) {
+    float sum = 0.0F;
+    for (int64_t k = first; k < std::min(first + 16, depth); ++k) {
+      sum = std::fma(at(a, {row, k}), at(b, {k, column}), sum);
+    }
+    total += sum;
+  }
+  return total;
+}
+
+TEST(TileToCPU, MmaSumsInItsOrder) {
   std::string body = R"(
-    %a = tile.load %A[] : !tile.global<20x24xbf16> -> !tile.frag<20x24xbf16>
-    %b = tile.load %B[] : !tile.global<24x37xbf16> -> !tile.frag<24x37xbf16>
+    %a = tile.load %A[] : !tile.global<20x40xbf16> -> !tile.frag<20x40xbf16>
+    %b = tile.load %B[] : !tile.global<40x37xbf16> -> !tile.frag<40x37xbf16>
     %o = tile.load %O[] : !tile.global<20x37xf32> -> !tile.frag<20x37xf32>
-    %x = tile.mma a(%a) b(%b) : (!tile.frag<20x24xbf16>, !tile.frag<24x37xbf16>) -> !tile.frag<20x37xf32>
+    %x = tile.mma a(%a) b(%b) : (!tile.frag<20x40xbf16>, !tile.frag<40x37xbf16>) -> !tile.frag<20x37xf32>
     tile.store %x to %X[] : !tile.frag<20x37xf32>, !tile.global<20x37xf32>
     %skip = arith.cmpi ne, %s, %c0 : i32
-    %y = tile.mma a(%a) b(%b) onto(%o) unless(%skip) : (!tile.frag<20x24xbf16>, !tile.frag<24x37xbf16>, !tile.frag<20x37xf32>) -> !tile.frag<20x37xf32>
+    %y = tile.mma a(%a) b(%b) onto(%o) unless(%skip) : (!tile.frag<20x40xbf16>, !tile.frag<40x37xbf16>, !tile.frag<20x37xf32>) -> !tile.frag<20x37xf32>
     tile.store %y to %Y[] : !tile.frag<20x37xf32>, !tile.global<20x37xf32>)";
-  auto program = compileText(kernelText({{"A", "20x24xbf16", "memref<20x24xbf16>"},
-                                         {"B", "24x37xbf16", "memref<24x37xbf16>"},
+  auto program = compileText(kernelText({{"A", "20x40xbf16", "memref<20x40xbf16>"},
+                                         {"B", "40x37xbf16", "memref<40x37xbf16>"},
                                          {"O", "20x37xf32", "memref<20x37xf32>"},
                                          {"X", "20x37xf32", "memref<20x37xf32>"},
                                          {"Y", "20x37xf32", "memref<20x37xf32>"},
                                          {"s", "i32", "i32"}},
                                         body));
   ASSERT_TRUE(program);
-  auto a = randomArray(NpyType::BF16, {20, 24}, 0);
-  auto b = randomArray(NpyType::BF16, {24, 37}, 1);
+  auto a = randomArray(NpyType::BF16, {20, 40}, 0);
+  auto b = randomArray(NpyType::BF16, {40, 37}, 1);
   auto o = randomArray(NpyType::F32, {20, 37}, 2);
   for (int32_t skip : {0, 1}) {
     auto x = makeArray(NpyType::F32, {20, 37});
@@ -67,12 +81,8 @@ TEST(TileToCPU, MmaIsOneFmaChainPerElement) {
     o->set({3, 5}, skip ? std::nan("") : 0.5);
     runMain(*program, {a, b, o, x, y, skip});
     x->forEach([&](llvm::ArrayRef<int64_t> index, int64_t) {
-      float plain = 0.0F;
-      float onto = skip ? 0.0F : at(o, index);
-      for (int64_t k = 0; k < 24; ++k) {
-        plain = std::fma(at(a, {index[0], k}), at(b, {k, index[1]}), plain);
-        onto = std::fma(at(a, {index[0], k}), at(b, {k, index[1]}), onto);
-      }
+      float plain = dotProduct(a, b, index[0], index[1], 0.0F);
+      float onto = dotProduct(a, b, index[0], index[1], skip ? 0.0F : at(o, index));
       ASSERT_EQ(at(x, index), plain) << index[0] << " " << index[1];
       ASSERT_EQ(at(y, index), onto) << index[0] << " " << index[1];
     });

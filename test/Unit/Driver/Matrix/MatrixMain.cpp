@@ -43,8 +43,7 @@ cl::opt<uint64_t> seed("seed", cl::desc("Which covering array, or order of the p
 cl::opt<size_t> minimum("minimum", cl::desc("Cases at least"), cl::init(300));
 cl::opt<size_t> first("first", cl::desc("First case to run"), cl::init(0));
 cl::opt<size_t> count("count", cl::desc("Cases to run; 0: all"), cl::init(0));
-cl::opt<unsigned> threads("threads", cl::desc("Cases at a time; 0: one per processor"),
-                          cl::init(0));
+cl::opt<unsigned> jobs("jobs", cl::desc("Cases at a time; 0: one per processor"), cl::init(0));
 cl::opt<bool> verbose("verbose", cl::desc("A line for every case"));
 cl::opt<bool> list("list", cl::desc("Print the cases and run nothing"));
 cl::opt<std::string> deepFile("deep", cl::desc("Walk the full product; progress and result file"),
@@ -170,11 +169,11 @@ llvm::Error Judge::judge(const Case &point) {
   const HostArray *lse = entry->findOutput("lse", arguments, {});
   llvm::Expected<ForwardOracle> oracle = ForwardOracle::create(
       findForward(*module), [&](mlir::Value operand) { return entry->bind(operand, arguments); },
-      /*threads=*/1);
+      schedule, /*threads=*/1);
   if (!oracle) {
     return oracle.takeError();
   }
-  ref::CheckReport verdict = oracle->check(*output, lse, schedule);
+  ref::CheckReport verdict = oracle->check(*output, lse);
   if (!verdict.passed) {
     return llvm::createStringError(verdict.message);
   }
@@ -196,7 +195,7 @@ public:
   Runner() : registry(makeRegistry()) {}
 
   void run(const std::vector<Group> &groups) {
-    unsigned number = threads ? unsigned(threads) : std::thread::hardware_concurrency();
+    unsigned number = jobs ? unsigned(jobs) : std::thread::hardware_concurrency();
     std::vector<std::thread> pool;
     std::atomic<size_t> next = 0;
     for (unsigned worker = 0; worker < std::max(1U, number); ++worker) {
