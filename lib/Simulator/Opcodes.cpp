@@ -175,7 +175,8 @@ bool fa4::sim::checkModifiers(const ptx::Instruction &inst, const OpcodeInfo &in
                     m);
       return false;
     }
-    for (; !done && nextType < typeGroups.size();) {
+    bool isType = parseType(m) != Type::None;
+    for (; !done && isType && nextType < typeGroups.size();) {
       const TypeGroup &g = typeGroups[nextType++];
       if (among(g.alternatives, m)) {
         types.push_back(parseType(m));

@@ -270,6 +270,14 @@ static Expected<std::vector<uint8_t>> parameterBytes(BareState &state, StringRef
     }
     return address(*b);
   }
+  if (kind == "bytes") {
+    uint64_t count;
+    // Parameters take at most 32764 bytes (PTX ISA 5.2.1).
+    if (text.getAsInteger(10, count) || count > 32764) {
+      return wrong("expected a number of bytes up to 32764, but got '" + text + "'");
+    }
+    return std::vector<uint8_t>(count);
+  }
   if (kind == "random" || kind == "iota" || kind == "file") {
     auto b = kind == "file" ? fileBuffer(state, text) : filledBuffer(state, text, kind == "random");
     if (!b) {

@@ -13,6 +13,7 @@
 //   random=NAME:TYPE:COUNT               seeded normal numbers
 //   iota=NAME:TYPE:COUNT                 0, 1, 2, …
 //   map=BUFFER:TYPE:D0xD1…:S1xS2…:B0xB1…:SWIZZLE   a tensor map, strides in bytes
+//   bytes=COUNT                          a parameter of zero bytes
 //   same=NAME                            the address of an earlier buffer again
 //
 //===----------------------------------------------------------------------===//
