@@ -65,15 +65,24 @@ struct BulkGroups {
   GroupQueue copy[warpLanes];
 };
 
-/// wgmma of one aligned group of four warps.
+class WgmmaOp;
+
+/// One wgmma whose registers a warp may not touch yet.
+struct WgmmaInFlight {
+  uint64_t index;
+  const Inst *inst;
+};
+
+/// wgmma of one aligned group of four warps. The n-th instruction of each warp
+/// together make operation n.
 struct WarpgroupState {
-  uint64_t issued = 0;    ///< operations rendezvoused
-  uint64_t performed = 0;
-  uint32_t arrivedWarps = 0; ///< bit per warp waiting for the others of the group
-  uint64_t generation = 0;
-  const Inst *inst = nullptr;
+  uint64_t issued[4] = {};       ///< per warp
+  uint64_t formed = 0;           ///< operations that at least one warp issued
+  uint64_t performed = 0;        ///< they are performed in order
+  std::deque<WgmmaOp *> forming; ///< the newest of them that lack a warp
   /// Per warp: operations issued when each group was committed.
   std::deque<uint64_t> committed[4];
+  std::deque<WgmmaInFlight> inFlight[4];
   bool fenced[4] = {};
 };
 

@@ -99,6 +99,10 @@ const OpcodeTable &OpcodeTable::get() {
     addBulkCopyOpcodes(t);
     addTensorCopyOpcodes(t);
     addClusterOpcodes(t);
+    addMatrixOpcodes(t);
+    addWgmmaOpcodes(t);
+    addTmemOpcodes(t);
+    addTcgen05Opcodes(t);
     return t;
   }();
   return table;

@@ -182,6 +182,10 @@ void addAsyncCopyOpcodes(OpcodeTable &table);
 void addBulkCopyOpcodes(OpcodeTable &table);
 void addTensorCopyOpcodes(OpcodeTable &table);
 void addClusterOpcodes(OpcodeTable &table);
+void addMatrixOpcodes(OpcodeTable &table);
+void addWgmmaOpcodes(OpcodeTable &table);
+void addTmemOpcodes(OpcodeTable &table);
+void addTcgen05Opcodes(OpcodeTable &table);
 
 } // namespace fa4::sim
 

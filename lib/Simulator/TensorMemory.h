@@ -34,12 +34,21 @@ struct TmemAllocation {
   bool pair; ///< made with cta_group::2
 };
 
+/// tcgen05.alloc of a pair: the CTA that comes first waits for the other.
+struct TmemPairRequest {
+  bool waiting = false;
+  uint32_t columns = 0;
+  uint32_t column = 0; ///< the answer, once `waiting` is false again
+};
+
 struct TensorMemory {
   uint32_t cells[kTmemColumns][kTmemLanes];
   uint8_t valid[kTmemColumns][kTmemLanes];
   llvm::SmallVector<TmemAllocation, 4> allocations;
   uint32_t lastColumns = 0; ///< size of the latest allocation, 0 = none yet
   bool relinquished = false;
+  TmemPairRequest pair;
+  int pairIssuer = -1; ///< in the even CTA: the rank that issues for the pair
 
   TensorMemory();
 
