@@ -119,7 +119,8 @@ ParseResult ViewOp::parse(OpAsmParser &parser, OperationState &result) {
     return parser.emitError(unitLoc) << "expected the offset of a view with this layout to be in "
                                      << wanted << "s, but got " << unit << "s";
   }
-  auto tile = FragType::getChecked([&] { return parser.emitError(typeLoc); }, builder.getContext(), ArrayRef<int64_t>(shape), element, Attribute());
+  auto tile = FragType::getChecked([&] { return parser.emitError(typeLoc); }, builder.getContext(),
+                                   ArrayRef<int64_t>(shape), element, Attribute());
   if (!tile) {
     return failure();
   }

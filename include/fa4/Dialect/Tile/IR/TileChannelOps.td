@@ -125,7 +125,7 @@ class Tile_TokenStartOp<string mnemonic, string resultName>
   let arguments = (ins FlatSymbolRefAttr:$channel, Optional<I32>:$element,
                        OptionalAttr<I64Attr>:$static_element);
   let assemblyFormat = [{
-    $channel custom<Element>($element, $static_element) attr-dict
+    $channel `` custom<Element>($element, $static_element) attr-dict
   }];
 }
 
@@ -147,7 +147,7 @@ def Tile_WaitOp : Tile_TokenStartOp<"wait", "t"> {
 }
 
 class Tile_TokenEndOp<string mnemonic> : Tile_Op<mnemonic, T1, [MemoryEffects<[MemRead, MemWrite]>]> {
-  let assemblyFormat = "$token custom<After>($after, $after_all) attr-dict";
+  let assemblyFormat = "$token `` custom<After>($after, $after_all) attr-dict";
   let hasVerifier = 1;
 }
 
@@ -183,7 +183,7 @@ def Tile_SettleOp : Tile_Op<"settle", T1, [MemoryEffects<[MemRead, MemWrite]>]> 
   }];
   let arguments = (ins FlatSymbolRefAttr:$channel, Optional<I32>:$element,
                        OptionalAttr<I64Attr>:$static_element);
-  let assemblyFormat = "$channel custom<Element>($element, $static_element) attr-dict";
+  let assemblyFormat = "$channel `` custom<Element>($element, $static_element) attr-dict";
 }
 
 #endif // FA4_DIALECT_TILE_IR_TILECHANNELOPS_TD

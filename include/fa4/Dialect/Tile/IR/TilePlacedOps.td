@@ -222,7 +222,7 @@ class Tile_NamedUseOp<string mnemonic> : Tile_Op<mnemonic, T2,
   let arguments = (ins FlatSymbolRefAttr:$barrier, Optional<I32>:$element,
                        OptionalAttr<I64Attr>:$static_element, Optional<I1>:$when);
   let assemblyFormat = [{
-    $barrier custom<Element>($element, $static_element) (`when` `(` $when^ `)`)? attr-dict
+    $barrier `` custom<Element>($element, $static_element) (`when` `(` $when^ `)`)? attr-dict
   }];
 }
 
@@ -244,6 +244,15 @@ def Tile_RoleSyncOp : Tile_Op<"role_sync", T2, [MemoryEffects<[MemRead, MemWrite
   let summary = "all warps of the role meet; in setup, all warps of the CTA";
   let description = [{
     Where accesses of two warps of a role conflict.
+  }];
+  let assemblyFormat = "attr-dict";
+}
+
+def Tile_ClusterSyncOp : Tile_Op<"cluster_sync", T2, [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "all threads of both CTAs of a pair meet";
+  let description = [{
+    After set-up, so that the peer's barriers exist before anyone arrives there;
+    before exit, so that none ends while its peer may still arrive.
   }];
   let assemblyFormat = "attr-dict";
 }
@@ -403,7 +412,7 @@ def Tile_GroupWaitOp : Tile_NamedOp<"group.wait", "x", T2, [MemoryEffects<[MemRe
                        Variadic<Tile_Frag>:$values);
   let results = (outs Variadic<Tile_Frag>:$results);
   let assemblyFormat = [{
-    `` $kind $pending (`read` $read^)? (`(` $values^ `)`)? custom<SameTypes>(type($values), type($results)) attr-dict
+    `` $kind $pending (`read` $read^)? (`(` $values^ `)`)? `` custom<SameTypes>(type($values), type($results)) attr-dict
   }];
   let hasVerifier = 1;
 }

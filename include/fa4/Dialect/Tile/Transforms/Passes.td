@@ -28,6 +28,57 @@ def TileVerifyT0 : Pass<"tile-verify-t0"> {
   }];
 }
 
+def TileVerifyT1 : Pass<"tile-verify-t1"> {
+  let summary = "Check that kernels are isolated roles joined by channels";
+  let description = [{
+    *Requires* nothing. *Ensures*, for every kernel below:
+
+    * (T1.P) directly in it stand work, memory, channels, roles without a place,
+      set-up and tear-down, the last two without channel ops; only T1 ops, `arith`,
+      `math` and `scf` stand below;
+    * (T1.L) every tile has a layout;
+    * (T1.C) a role acquires, waits and settles only at its end of a channel, by an
+      element that exists and that a tie allows;
+    * (T1.K) every token ends exactly once on every path, is not used afterwards, and
+      stays with its channel when carried;
+    * (T1.A) a view is reached by a token of a channel that carries it, by name only
+      if none does, with the tile it has;
+    * (T1.M) extents of matrix products agree;
+    * (T1.S) the roles at a channel's ends acquire and wait.
+
+    *Fails when* one of these does not hold, with an error at the op.
+  }];
+}
+
+def TileVerifyT2 : Pass<"tile-verify-t2"> {
+  let summary = "Check that kernels are placed: bytes, columns, barriers, counts, warps";
+  let description = [{
+    *Requires* nothing. *Ensures*, for every kernel below:
+
+    * (T2.P) directly in it stand work, placed memory, views, barriers, roles with
+      place and registers, set-up and tear-down; only T2 ops, `arith`, `math` and
+      `scf` stand below;
+    * (T2.L) every tile has a layout;
+    * (T2.D) regions and barriers lie in the target's memories, aligned for their
+      views, and none overlaps another;
+    * (T2.W) roles have different warps, and registers that the target gives;
+    * (T2.A) views are addressed by an element and a cursor of their ring, with the
+      tile they have, and the extents of products agree;
+    * (T2.B) barriers are addressed by an element that exists and a cursor of their
+      depth; only one lane commits;
+    * (T2.C) every barrier's count is the number of arrivals at it;
+    * (T2.X) the bytes announced are those that the next loads or sends bring;
+    * (T2.S) every barrier is waited for, and arrived at;
+    * (T2.N) named barriers have ids of the target, differ, and join as many
+      threads as use them;
+    * (T2.G) a group wait leaves as many groups open as were committed later;
+    * (T2.T) tensor memory is allocated and freed, exactly if some is placed, up to
+      its last column.
+
+    *Fails when* one of these does not hold, with an error at the op.
+  }];
+}
+
 //===----------------------------------------------------------------------===//
 // T0 to T0: each carries out one clause of the kernel's schedule, and leaves a
 // kernel alone whose schedule does not have the clause.
