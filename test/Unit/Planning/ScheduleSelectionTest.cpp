@@ -68,6 +68,19 @@ TEST(ScheduleSelection, Hopper) {
   EXPECT_EQ(tileOf(selectOrDie({256, 256}, target)), "tile = 64 x 80, stages = 2");
 }
 
+// S6: no pair of head dims is without a schedule on a known chip.
+TEST(ScheduleSelection, EveryHeadDim) {
+  for (llvm::StringRef chip : knownTargets()) {
+    for (int64_t queryKey = 8; queryKey <= 256; queryKey += 8) {
+      for (int64_t value : {int64_t(8), queryKey, int64_t(256)}) {
+        std::string violation;
+        EXPECT_TRUE(selectForward({queryKey, value}, *lookupTarget(chip), violation))
+            << chip.str() << " " << queryKey << "/" << value << ": " << violation;
+      }
+    }
+  }
+}
+
 TEST(ScheduleSelection, AChipWithHalfOfEverything) {
   TargetInfo target = *lookupTarget("sm_100a");
   target.tmemColumns = 256;
