@@ -10,11 +10,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "BareLaunch.h"
+#include "BundleLaunch.h"
 
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/WithColor.h"
 
 #include <chrono>
@@ -23,6 +25,10 @@ using namespace llvm;
 using namespace fa4;
 
 static cl::OptionCategory category("fa4-sim options");
+static cl::opt<std::string> bundleFile(cl::Positional, cl::desc("[bundle.json]"), cl::cat(category));
+static cl::list<std::string> arguments("arg",
+                                       cl::desc("Argument of the bundle, see BundleLaunch.h"),
+                                       cl::cat(category));
 static cl::opt<std::string> ptxFile("ptx", cl::desc("PTX file"), cl::cat(category));
 static cl::opt<std::string> entryName("entry", cl::desc("Entry (default: the only one)"),
                                       cl::cat(category));
@@ -37,7 +43,7 @@ static cl::list<std::string> parameters("param", cl::desc("Parameters in order, 
                                         cl::cat(category));
 static cl::list<std::string> dumps("dump", cl::desc("Print NAME:TYPE:FIRST:COUNT after the run"),
                                    cl::cat(category));
-static cl::list<std::string> outputs("out", cl::desc("Write NAME:TYPE:SHAPE=PATH.npy"),
+static cl::list<std::string> outputs("out", cl::desc("Write NAME=PATH.npy of a bundle, else NAME:TYPE:SHAPE=PATH.npy"),
                                      cl::cat(category));
 static cl::opt<uint64_t> seed("seed", cl::init(1), cl::desc("Seed of every choice"),
                               cl::cat(category));
@@ -203,14 +209,53 @@ static int runBare(sim::Program &program) {
   return code;
 }
 
+/// Binds the arguments, runs all launches, writes the outputs.
+static int runBundle(const runtime::Bundle &bundle, sim::Program &program) {
+  tool::BundleRun run(bundle, seed);
+  for (const std::string &argument : arguments) {
+    if (Error e = run.bind(argument)) {
+      return unusable(std::move(e));
+    }
+  }
+  sim::FaultLog log;
+  sim::Statistics stats;
+  auto start = std::chrono::steady_clock::now();
+  if (Error e = run.run(program, makeOptions(), log, stats)) {
+    return unusable(std::move(e));
+  }
+  std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  int code = finish(log, stats, seconds.count());
+  for (const std::string &output : outputs) {
+    if (Error e = run.save(output)) {
+      return unusable(std::move(e));
+    }
+  }
+  return code;
+}
+
 int main(int argc, char **argv) {
   InitLLVM init(argc, argv);
   cl::HideUnrelatedOptions(category);
   cl::ParseCommandLineOptions(argc, argv, "runs PTX on the host, as the GPU would\n");
-  auto text = MemoryBuffer::getFile(ptxFile, /*IsText=*/true);
+  std::optional<runtime::Bundle> bundle;
+  SmallString<128> ptxPath(ptxFile);
+  if (!bundleFile.empty()) {
+    if (!ptxFile.empty()) {
+      return unusable(createStringError(inconvertibleErrorCode(),
+                                        "expected a bundle or --ptx, but got both"));
+    }
+    auto read = runtime::readBundle(bundleFile);
+    if (!read) {
+      return unusable(read.takeError());
+    }
+    bundle = std::move(*read);
+    ptxPath = sys::path::parent_path(bundleFile);
+    sys::path::append(ptxPath, bundle->ptx);
+  }
+  auto text = MemoryBuffer::getFile(ptxPath, /*IsText=*/true);
   if (!text) {
-    return unusable(createStringError(text.getError(), "expected a PTX file, but got '" + ptxFile +
-                                                           "'"));
+    return unusable(
+        createStringError(text.getError(), "expected a PTX file, but got '" + ptxPath + "'"));
   }
   auto program = sim::Program::load((*text)->getBuffer());
   if (!program) {
@@ -220,5 +265,8 @@ int main(int argc, char **argv) {
     sim::ptx::printModule(outs(), (*program)->module());
     return Clean;
   }
-  return checkOnly ? checkEntries(**program) : runBare(**program);
+  if (checkOnly) {
+    return checkEntries(**program);
+  }
+  return bundle ? runBundle(*bundle, **program) : runBare(**program);
 }

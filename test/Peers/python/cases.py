@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The peers: for each, its launch description, inputs, float64 results, bounds."""
+
+import json
+import re
+from dataclasses import dataclass, field
+
+import numpy as np
+from arrays import attention, product, rounded, yardstick
+from bundles import address, box_map, bundle, ceildiv, extent, f32, i32, i64, stride, tensor
+from flash_attention_parameters import parameters
+
+# semantics.md R7: twice the yardstick's error, and never stricter than a rounding
+# of the largest value of v to the output's type.
+FLOOR = {"bf16": 2.0**-9, "f16": 2.0**-12}
+# Exponentials of FlashAttention-4 on Blackwell are partly a cubic polynomial, wrong
+# by at most 8.8e-5 (its paper); a row's sum inherits that.
+LSE_BOUND = 2.0**-13
+
+
+@dataclass
+class Result:
+    """What an output has to be: |got - want| <= bound, everywhere."""
+
+    want: np.ndarray
+    bound: np.ndarray
+    kind: str
+
+
+@dataclass
+class Case:
+    name: str
+    producer: str
+    bundle: dict
+    inputs: dict  # name -> (array, kind)
+    results: dict  # name -> Result
+    shapes: dict = field(default_factory=dict)
+
+    def __post_init__(self):
+        self.shapes = {name: result.want.shape for name, result in self.results.items()}
+
+
+def random(seed, *shape):
+    return np.random.default_rng(seed).standard_normal(shape)
+
+
+def entry_of(folder, name):
+    text = (folder / f"{name}.ptx").read_text(encoding="utf-8")
+    return re.search(r"\.entry (\w+)", text)[1]
+
+
+def meta_of(folder, name):
+    return json.loads((folder / f"{name}.meta.json").read_text(encoding="utf-8"))
+
+
+def matmul_inputs(m, n, k, kind, transposed=False):
+    """a[m, k], and b[n, k] or b[k, n]; with the product and its bound."""
+    a, b = rounded(random(1, m, k), kind), rounded(random(2, n, k), kind)
+    want, bound = product(a, b)
+    return {"a": (a, kind), "b": (b.T if transposed else b, kind)}, want, bound
+
+
+def cuda_wgmma(folder):
+    inputs, want, bound = matmul_inputs(200, 250, 320, "bf16")
+    name = "cuda_wgmma_gemm_sm90a"
+    grid = [["align", ceildiv(extent("a", 0), 128), 2], ceildiv(extent("b", 0), 128), 1]
+    maps = [box_map("a", "bf16", (1, 0), (64, 128)), box_map("b", "bf16", (1, 0), (64, 64))]
+    arguments = [tensor("a", "bf16", 2), tensor("b", "bf16", 2), tensor("c", "f32", 2, "write")]
+    dims = [i32(extent("a", 0)), i32(extent("b", 0)), i32(extent("a", 1))]
+    # Four stages of 128x64 and 128x64 in bf16.
+    description = bundle("sm_90a", f"{name}.ptx", arguments, "wgmma_gemm", grid, 384, 4 * 2 * 128 * 64 * 2,
+                         [*maps, address("c"), *dims], [2, 1, 1])
+    return Case(name, "nvcc", description, inputs, {"c": Result(want, bound, "f32")})
+
+
+def cuda_tcgen05(folder):
+    inputs, want, bound = matmul_inputs(256, 200, 192, "f16")
+    name = "cuda_tcgen05_gemm_sm100a"
+    grid = [ceildiv(extent("b", 0), 128), ceildiv(extent("a", 0), 128), 1]
+    maps = [box_map("a", "f16", (1, 0), (64, 128)), box_map("b", "f16", (1, 0), (64, 128)),
+            box_map("c", "f32", (1, 0), (32, 128))]
+    arguments = [tensor("a", "f16", 2), tensor("b", "f16", 2), tensor("c", "f32", 2, "write")]
+    # Three stages of two 128x64 tiles in f16 and a 128x32 tile in f32.
+    shared = 3 * 2 * 128 * 64 * 2 + 128 * 32 * 4
+    description = bundle("sm_100a", f"{name}.ptx", arguments, "tcgen05_gemm", grid, 256, shared,
+                         [*maps, i32(extent("a", 1))])
+    return Case(name, "nvcc", description, inputs, {"c": Result(want, bound, "f32")})
+
+
+def cuda_cluster_reduce(folder, arch):
+    rows, columns = 5, 1003
+    x = rounded(np.abs(random(3, rows, columns)) + 0.1, "f32")
+    total = x.sum(-1, keepdims=True)
+    want = x / total
+    name = f"cuda_cluster_reduce_{arch}"
+    arguments = [tensor("x", "f32", 2), tensor("y", "f32", 2, "write"), tensor("counts", "i32", 1, "write")]
+    description = bundle(arch.replace("sm", "sm_"), f"{name}.ptx", arguments, "cluster_reduce",
+                         [["*", extent("x", 0), 4], 1, 1], 256, 0,
+                         [address("x"), address("y"), address("counts"), i32(extent("x", 1))])
+    # A sum of n positive numbers in f32 is off by n roundings at most; one division.
+    bound = want * (columns + 2) * 2.0**-24
+    counts = np.full(rows, 4 * 32.0)  # 32 threads of each of four CTAs
+    return Case(name, "nvcc", description, {"x": (x, "f32")},
+                {"y": Result(want, bound, "f32"), "counts": Result(counts, counts * 0, "i32")})
+
+
+def cuda_softmax(folder, arch):
+    rows, columns = 7, 516
+    x = rounded(random(4, rows, columns) * 4, "f32")
+    p = np.exp(x - x.max(-1, keepdims=True))
+    want = p / p.sum(-1, keepdims=True)
+    name = f"cuda_async_softmax_{arch}"
+    arguments = [tensor("x", "f32", 2), tensor("y", "f16", 2, "write")]
+    description = bundle(arch.replace("sm", "sm_"), f"{name}.ptx", arguments, "async_softmax", [3, 1, 1], 128, 0,
+                         [address("x"), address("y"), i32(extent("x", 0)), i32(extent("x", 1))])
+    # Half a unit of f16 (2^-25 below its normal range), and what f32 adds:
+    # exponents up to 32 lose 5 bits of the argument.
+    bound = np.maximum(want * 2.0**-11, 2.0**-25) + want * (columns * 2.0**-24 + 2.0**-18)
+    return Case(name, "nvcc", description, {"x": (x, "f32")}, {"y": Result(want, bound, "f16")})
+
+
+def triton_pointers(folder, target):
+    inputs, want, bound = matmul_inputs(150, 144, 208, "bf16", transposed=True)
+    name = f"triton_matmul_pointers_sm{target}"
+    meta = meta_of(folder, name)
+    arguments = [tensor("a", "bf16", 2), tensor("b", "bf16", 2), tensor("c", "f32", 2, "write")]
+    grid = [ceildiv(extent("a", 0), 128), ceildiv(extent("b", 1), 128), 1]
+    numbers = [extent("a", 0), extent("b", 1), extent("a", 1)]
+    numbers += [["floordiv", stride(t, 0), size] for t, size in (("a", 2), ("b", 2), ("c", 4))]
+    no_scratch = [i64(0), i64(0)]
+    description = bundle(f"sm_{target}a", f"{name}.ptx", arguments, meta["entry"], grid, meta["threads"], meta["shared"],
+                         [address("a"), address("b"), address("c"), *map(i32, numbers), *no_scratch])
+    return Case(name, "Triton", description, inputs, {"c": Result(want, bound, "f32")})
+
+
+def triton_descriptors(folder, target, suffix=""):
+    inputs, want, bound = matmul_inputs(200, 264, 320, "bf16")
+    name = f"triton_matmul_descriptors{suffix}_sm{target}"
+    meta = meta_of(folder, name)
+    arguments = [tensor("a", "bf16", 2), tensor("b", "bf16", 2), tensor("c", "bf16", 2, "write")]
+    grid = [ceildiv(extent("a", 0), 128), ceildiv(extent("b", 0), 128), 1]
+    params = []
+    for t, box in zip("abc", meta["boxes"]):
+        params += [box_map(t, "bf16", (1, 0), box[::-1]), i32(extent(t, 0)), i32(extent(t, 1)),
+                   i64(["floordiv", stride(t, 0), 2]), i64(1)]
+    params += [i32(extent("a", 0)), i32(extent("b", 0)), i32(extent("a", 1)), i64(0), i64(0)]
+    description = bundle(f"sm_{target}a", f"{name}.ptx", arguments, meta["entry"], grid, meta["threads"], meta["shared"],
+                         params)
+    return Case(name, "Triton", description, inputs, {"c": Result(want, bound + np.abs(want) * 2.0**-8, "bf16")})
+
+
+def attention_inputs(heads, sequence, head_dim, kind):
+    return [rounded(random(seed, heads, sequence, head_dim), kind) for seed in (5, 6, 7)]
+
+
+def output_bound(q, k, v, scale, want, kind):
+    error = np.abs(yardstick(q, k, v, scale, kind) - want).max()
+    return np.full(want.shape, max(2 * error, FLOOR[kind] * np.abs(v).max()))
+
+
+def triton_attention(folder, target, head_dim):
+    heads, sequence, kind = 2, 200, "f16"
+    q, k, v = attention_inputs(heads, sequence, head_dim, kind)
+    scale = head_dim**-0.5
+    want, lse = attention(q, k, v, scale)
+    name = f"triton_attention_d{head_dim}_sm{target}"
+    meta = meta_of(folder, name)
+    arguments = [*(tensor(t, kind, 3) for t in "qkv"), tensor("o", kind, 3, "write"), tensor("lse", "f32", 2, "write")]
+    params = [*map(address, ("q", "k", "v", "o", "lse")), f32(scale * np.log2(np.e)), i32(extent("q", 1)),
+              i32(["floordiv", stride("q", 0), 2]), i32(["floordiv", stride("q", 1), 2]), i64(0), i64(0)]
+    grid = [ceildiv(extent("q", 1), 128), extent("q", 0), 1]
+    description = bundle(f"sm_{target}a", f"{name}.ptx", arguments, meta["entry"], grid, meta["threads"], meta["shared"],
+                         params)
+    results = {"o": Result(want, output_bound(q, k, v, scale, want, kind), kind),
+               "lse": Result(lse, np.full(lse.shape, LSE_BOUND), "f32")}
+    return Case(name, "Triton", description, {"q": (q, kind), "k": (k, kind), "v": (v, kind)}, results)
+
+
+def flash_attention(folder, arch, sequence):
+    heads, kind = 2, "bf16"
+    q, k, v = attention_inputs(heads, sequence, 128, kind)
+    scale = 128**-0.5
+    want, lse = attention(q, k, v, scale)
+    bound = output_bound(q, k, v, scale, want, kind)
+    name = f"flash_attention_{arch}_s{sequence}"
+    meta = meta_of(folder, name)
+    params, ctas = parameters(arch, sequence, heads, 1, scale)
+    arguments = [*(tensor(t, kind, 4) for t in "qkv"), tensor("o", kind, 4, "write"), tensor("lse", "f32", 3, "write")]
+    description = bundle(arch, f"{name}.ptx", arguments, meta["entry"], [ctas, 1, 1], meta["threads"], meta["shared"],
+                         params)
+
+    def by_row(x):  # [head, row, depth] to [batch, row, head, depth]
+        return x.transpose(1, 0, 2)[None]
+
+    results = {"o": Result(by_row(want), by_row(bound), kind),
+               "lse": Result(lse[None], np.full((1, *lse.shape), LSE_BOUND), "f32")}
+    inputs = {"q": (by_row(q), kind), "k": (by_row(k), kind), "v": (by_row(v), kind)}
+    return Case(name, "FlashAttention-4", description, inputs, results)
+
+
+def all_cases(folder):
+    for arch in ("sm90a", "sm100a"):
+        yield lambda arch=arch: cuda_softmax(folder, arch)
+        yield lambda arch=arch: cuda_cluster_reduce(folder, arch)
+    yield lambda: cuda_wgmma(folder)
+    yield lambda: cuda_tcgen05(folder)
+    for target in (90, 100):
+        yield lambda target=target: triton_pointers(folder, target)
+        yield lambda target=target: triton_descriptors(folder, target)
+        for head_dim in (64, 128):
+            yield lambda target=target, head_dim=head_dim: triton_attention(folder, target, head_dim)
+    yield lambda: triton_descriptors(folder, 100, "_specialized")
+    for arch in ("sm_90a", "sm_100a"):
+        for sequence in (256, 1000):
+            yield lambda arch=arch, sequence=sequence: flash_attention(folder, arch, sequence)

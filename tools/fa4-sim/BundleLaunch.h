@@ -1,0 +1,52 @@
+//===- BundleLaunch.h - running a bundle's launches -------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Binds arguments to simulated memory and runs the launches of a bundle in order.
+// An argument is given as
+//
+//   NAME=PATH.npy          a tensor's shape and elements
+//   NAME=zeros:2x256       memory of zeros
+//   NAME=empty:2x256       memory without values: reading it is a fault
+//   NAME=random:2x256      seeded normal numbers, rounded to the argument's type
+//   NAME=5  NAME=0.125     a scalar
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA4_TOOLS_FA4_SIM_BUNDLELAUNCH_H
+#define FA4_TOOLS_FA4_SIM_BUNDLELAUNCH_H
+
+#include "fa4/Runtime/Resolve.h"
+#include "fa4/Simulator/Simulator.h"
+
+namespace fa4::tool {
+
+class BundleRun {
+public:
+  BundleRun(const runtime::Bundle &bundle, uint64_t seed)
+      : bundle(bundle), memory(seed), seed(seed) {}
+
+  /// Takes one `NAME=VALUE`.
+  llvm::Error bind(llvm::StringRef spec);
+  /// Makes the workspaces and runs every launch until one reports an error.
+  llvm::Error run(sim::Program &program, const sim::Options &options, sim::FaultLog &log,
+                  sim::Statistics &statistics);
+  /// Writes a tensor as `NAME=PATH.npy` says.
+  llvm::Error save(llvm::StringRef spec) const;
+
+private:
+  llvm::Error bindScalar(const runtime::Argument &argument, llvm::StringRef text);
+  llvm::Error bindTensor(const runtime::Argument &argument, llvm::StringRef text);
+  llvm::Error allocate(const runtime::Argument &argument, llvm::ArrayRef<int64_t> shape);
+
+  const runtime::Bundle &bundle;
+  runtime::Binding binding;
+  sim::GlobalMemory memory;
+  uint64_t seed;
+};
+
+} // namespace fa4::tool
+
+#endif // FA4_TOOLS_FA4_SIM_BUNDLELAUNCH_H
