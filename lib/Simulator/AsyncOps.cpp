@@ -101,14 +101,16 @@ static void reduceAs(ReduceOp op, uint8_t *dst, const uint8_t *src) {
   update<U>(dst, [=](U old) { return U(reduceInteger<T>(op, T(old), T(v))); });
 }
 
-void fa4::sim::reduceElement(ReduceOp op, Type type, uint8_t *dst, const uint8_t *src) {
+void fa4::sim::reduceElement(ReduceOp op, Type type, uint8_t *dst, const uint8_t *src,
+                             bool flush) {
   switch (type) {
   case Type::F32: {
     float v;
     std::memcpy(&v, src, 4);
     update<uint32_t>(dst, [=](uint32_t old) {
       float a = bitCast<float>(old);
-      float r = op == ReduceOp::Add   ? addFloat<Rounding::Nearest, true, false>(a, v)
+      float r = op == ReduceOp::Add   ? (flush ? addFloat<Rounding::Nearest, true, false>(a, v)
+                                               : addFloat<Rounding::Nearest, false, false>(a, v))
                 : op == ReduceOp::Min ? minmaxFloat<false, false, false>(a, v)
                                       : minmaxFloat<true, false, false>(a, v);
       return bitCast<uint32_t>(r);
@@ -119,7 +121,8 @@ void fa4::sim::reduceElement(ReduceOp op, Type type, uint8_t *dst, const uint8_t
     double v;
     std::memcpy(&v, src, 8);
     update<uint64_t>(dst, [=](uint64_t old) {
-      return bitCast<uint64_t>(canonical(bitCast<double>(old) + v));
+      double a = bitCast<double>(old);
+      return bitCast<uint64_t>(withNan(a + v, a, v));
     });
     return;
   }

@@ -70,7 +70,6 @@ static void fillRegister(Warp &w, const WarpInit &init, Cta &cta) {
     case SpecialReg::NclusterIdX: v = grid.x / cs[0]; break;
     case SpecialReg::NclusterIdY: v = grid.y / cs[1]; break;
     case SpecialReg::NclusterIdZ: v = grid.z / cs[2]; break;
-    case SpecialReg::IsExplicitCluster: v = g.explicitCluster; break;
     case SpecialReg::LanemaskEq: v = 1u << lane; break;
     case SpecialReg::LanemaskLe: v = (2ull << lane) - 1; break;
     case SpecialReg::LanemaskLt: v = (1ull << lane) - 1; break;

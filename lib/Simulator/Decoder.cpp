@@ -48,7 +48,6 @@ static std::optional<SpecialReg> specialRegister(StringRef name) {
       .Case("%nclusterid.x", SpecialReg::NclusterIdX)
       .Case("%nclusterid.y", SpecialReg::NclusterIdY)
       .Case("%nclusterid.z", SpecialReg::NclusterIdZ)
-      .Case("%is_explicit_cluster", SpecialReg::IsExplicitCluster)
       .Case("%lanemask_eq", SpecialReg::LanemaskEq).Case("%lanemask_le", SpecialReg::LanemaskLe)
       .Case("%lanemask_lt", SpecialReg::LanemaskLt).Case("%lanemask_ge", SpecialReg::LanemaskGe)
       .Case("%lanemask_gt", SpecialReg::LanemaskGt)
@@ -191,6 +190,11 @@ Pred Decoder::predSrc(unsigned i, bool *negated) {
   }
   if (op.kind == Operand::Kind::Integer) {
     return op.bits != 0 ? predTrue : predFalse;
+  }
+  if (op.kind == Operand::Kind::Name && op.name == "%is_explicit_cluster") {
+    kernel->explicitClusterPred =
+        kernel->explicitClusterPred ? kernel->explicitClusterPred : function->newPredicate();
+    return kernel->explicitClusterPred;
   }
   const Symbol *s = op.kind == Operand::Kind::Name ? function->lookup(op.name) : nullptr;
   if (!s || s->kind != Symbol::Kind::Predicate) {

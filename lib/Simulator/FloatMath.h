@@ -44,14 +44,29 @@ inline float canonical(float v) {
   return bitCast<float>((b & 0x7fffffffu) > 0x7f800000u ? canonicalNan : b);
 }
 
-/// f64 NaNs: payloads are not promised; the quiet one with all bits set below
-/// the sign follows the f32 rule.
-inline double canonical(double v) { return v != v ? bitCast<double>(~uint64_t(0) >> 1) : v; }
+inline double quieted(double v) { return bitCast<double>(bitCast<uint64_t>(v) | uint64_t(1) << 51); }
+
+/// f64, measured on an H200: the first NaN operand, quieted; an invalid operation
+/// gives the default NaN with the sign set.
+inline double withNan(double r, double a, double b = 0.0, double c = 0.0) {
+  if (r == r) {
+    return r;
+  }
+  return a != a   ? quieted(a)
+         : b != b ? quieted(b)
+         : c != c ? quieted(c)
+                  : bitCast<double>(uint64_t(0xfff8) << 48);
+}
 
 template <bool Ftz>
 inline float input(float v) {
   return Ftz ? flushToZero(v) : v;
 }
+
+/// Measured on an H200: products and fused sums that lie below the smallest normal
+/// before rounding are flushed, even if rounding would lift them to it.
+constexpr double smallestNormal = 0x1p-126;
+constexpr uint32_t smallestNormalBits = 0x00800000u;
 
 template <bool Ftz, bool Sat>
 inline float finish(float v) {
@@ -134,7 +149,11 @@ inline float mulFloat(float a, float b) {
   if (R == Rounding::Nearest) {
     return finish<Ftz, Sat>(a * b);
   }
-  return finish<Ftz, Sat>(roundToFloat<R>(double(a) * double(b)));
+  double p = double(a) * double(b);
+  if (Ftz && std::fabs(p) < smallestNormal) {
+    p = std::copysign(0.0, p);
+  }
+  return finish<Ftz, Sat>(roundToFloat<R>(p));
 }
 
 template <Rounding R, bool Ftz, bool Sat>
@@ -147,6 +166,9 @@ inline float fmaFloat(float a, float b, float c) {
   }
   double product = double(a) * double(b); // exact: 48 bits
   double s = addToOdd(product, c);
+  if (Ftz && s != 0.0 && std::fabs(s) < smallestNormal) {
+    return finish<Ftz, Sat>(std::copysign(0.0f, float(s)));
+  }
   float r = roundToFloat<R>(s);
   if (s == 0.0) {
     bool bothNegative = std::signbit(product) && std::signbit(c);
@@ -154,6 +176,13 @@ inline float fmaFloat(float a, float b, float c) {
     r = bothNegative || (R == Rounding::Down && !bothPositive) ? -0.0f : 0.0f;
   }
   return finish<Ftz, Sat>(r);
+}
+
+/// Whether a product or fused sum that rounded to the smallest normal was below
+/// it; decides the one case that rounding to nearest hides.
+inline bool wasTiny(float a, float b, float c) {
+  return std::fabs(addToOdd(double(flushToZero(a)) * double(flushToZero(b)), flushToZero(c))) <
+         smallestNormal;
 }
 
 /// min and max: a NaN loses to a number unless `PropagateNan`; +0 is above -0.

@@ -112,6 +112,9 @@ static float divideFloat(float a, float b) {
   a = input<Ftz>(a);
   b = input<Ftz>(b);
   double q = double(a) / double(b);
+  if (Ftz && std::fabs(q) < smallestNormal) {
+    q = std::copysign(0.0, q); // before rounding, as products
+  }
   if (R == Rounding::Nearest || !std::isfinite(q) || q == 0.0) {
     // 53 ≥ 2·24 + 2: rounding the f64 quotient again is innocuous.
     return finish<Ftz, false>(float(q));
@@ -163,9 +166,9 @@ struct PickRoot {
 };
 } // namespace
 
-static double divideDouble(double a, double b) { return canonical(a / b); }
-static double reciprocalDouble(double a) { return canonical(1.0 / a); }
-static double rootDouble(double a) { return canonical(std::sqrt(a)); }
+static double divideDouble(double a, double b) { return withNan(a / b, a, b); }
+static double reciprocalDouble(double a) { return withNan(1.0 / a, a); }
+static double rootDouble(double a) { return withNan(std::sqrt(a), a); }
 
 static bool refuseDirectedDouble(Decoder &d) {
   if (d.has("rz") || d.has("rm") || d.has("rp") || d.has("ftz") || d.has("approx")) {

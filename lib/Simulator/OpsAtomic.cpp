@@ -87,7 +87,8 @@ static uint64_t apply(const AtomExtra &x, bool shared, uint64_t old, uint64_t v,
     return applyInteger<uint32_t>(x.op, old, v, compare);
   case Type::F64:
     if (x.op == AtomOp::Add) {
-      return bitCast<uint64_t>(canonical(bitCast<double>(old) + bitCast<double>(v)));
+      double a = bitCast<double>(old), b = bitCast<double>(v);
+      return bitCast<uint64_t>(withNan(a + b, a, b));
     }
     return applyInteger<uint64_t>(x.op, old, v, compare);
   case Type::F16: return applyHalves(x.op, old, v, false, false);

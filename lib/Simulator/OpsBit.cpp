@@ -175,7 +175,9 @@ template <typename T>
 static T extractField(T a, uint32_t b, uint32_t c) {
   using U = std::make_unsigned_t<T>;
   constexpr uint32_t bits = sizeof(T) * 8;
-  uint32_t pos = b & 0xff, len = c & 0xff;
+  // Measured: only the 32-bit forms take the low eight bits of each.
+  uint32_t pos = bits == 32 ? b & 0xff : std::min(b, bits);
+  uint32_t len = bits == 32 ? c & 0xff : std::min(c, bits);
   if (len == 0) {
     return 0;
   }
@@ -211,7 +213,8 @@ static Step execBfi(Warp &w, const Inst &i, LaneMask m) {
   const T *a = w.in<T>(i.a), *b = w.in<T>(i.b);
   const uint32_t *c = w.in<uint32_t>(i.c), *e = w.in<uint32_t>(lengthReg);
   forLanes(w.out<T>(i.d), m, [=](unsigned l) {
-    uint32_t pos = c[l] & 0xff, len = e[l] & 0xff;
+    uint32_t pos = bits == 32 ? c[l] & 0xff : std::min(c[l], bits);
+    uint32_t len = bits == 32 ? e[l] & 0xff : std::min(e[l], bits);
     if (len == 0 || pos >= bits) {
       return b[l];
     }

@@ -59,7 +59,7 @@ bool BulkCopy::combine(const Target &dst, const Target &src) {
                          Twine(at + b) + " never written");
       }
     }
-    reduceElement(x->reduce, x->type, dst.data + at, src.data + at);
+    reduceElement(x->reduce, x->type, dst.data + at, src.data + at, /*flush=*/false);
   }
   return true;
 }

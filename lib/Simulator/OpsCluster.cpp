@@ -112,7 +112,7 @@ public:
       t.shadow[k] = poisoned ? shadowPoison : shadowValid;
     }
     if (x->reduce != ReduceOp::Invalid) {
-      reduceElement(x->reduce, x->type, t.data, bytes);
+      reduceElement(x->reduce, x->type, t.data, bytes, /*flush=*/false);
     } else {
       std::memcpy(t.data, bytes, size);
     }

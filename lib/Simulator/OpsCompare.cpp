@@ -23,6 +23,7 @@ enum class Combine : uint8_t { None, And, Or, Xor };
 
 struct CompareExtra : Extra {
   LaneMask (*compare)(Warp &, Reg, Reg, bool) = nullptr;
+  LaneMask (*compareHigh)(Warp &, Reg, Reg, bool) = nullptr;
   Combine combine = Combine::None;
   bool negateC = false, ftz = false, wide = false;
   Pred second = predSink;
@@ -69,7 +70,7 @@ static LaneMask compareLanes(Warp &w, Reg ra, Reg rb, bool ftz) {
 }
 
 /// 16-bit floats compare as the f32 values they widen to.
-template <bool Bf, Cmp C>
+template <bool Bf, Cmp C, unsigned Shift = 0>
 static LaneMask compareHalf(Warp &w, Reg ra, Reg rb, bool ftz) {
   const uint32_t *a = w.in<uint32_t>(ra), *b = w.in<uint32_t>(rb);
   return maskLanes([=](unsigned l) {
@@ -78,13 +79,15 @@ static LaneMask compareHalf(Warp &w, Reg ra, Reg rb, bool ftz) {
       h = ftz && tiny ? h & 0x8000 : h;
       return Bf ? bfloatToFloat(h) : halfToFloat(h);
     };
-    return holds<float, C>(widen(uint16_t(a[l])), widen(uint16_t(b[l])));
+    return holds<float, C>(widen(uint16_t(a[l] >> Shift)), widen(uint16_t(b[l] >> Shift)));
   });
 }
 
 template <Cmp C>
-static decltype(CompareExtra::compare) pickType(Type t) {
+static decltype(CompareExtra::compare) pickType(Type t, bool high) {
   switch (t) {
+  case Type::F16x2: return high ? compareHalf<false, C, 16> : compareHalf<false, C>;
+  case Type::BF16x2: return high ? compareHalf<true, C, 16> : compareHalf<true, C>;
   case Type::U16: case Type::B16: return compareLanes<uint16_t, C>;
   case Type::S16: return compareLanes<int16_t, C>;
   case Type::U32: case Type::B32: return compareLanes<uint32_t, C>;
@@ -99,22 +102,22 @@ static decltype(CompareExtra::compare) pickType(Type t) {
   }
 }
 
-static decltype(CompareExtra::compare) pickCompare(Cmp c, Type t) {
+static decltype(CompareExtra::compare) pickCompare(Cmp c, Type t, bool high = false) {
   switch (c) {
-  case Cmp::Eq: return pickType<Cmp::Eq>(t);
-  case Cmp::Ne: return pickType<Cmp::Ne>(t);
-  case Cmp::Lt: return pickType<Cmp::Lt>(t);
-  case Cmp::Le: return pickType<Cmp::Le>(t);
-  case Cmp::Gt: return pickType<Cmp::Gt>(t);
-  case Cmp::Ge: return pickType<Cmp::Ge>(t);
-  case Cmp::Equ: return pickType<Cmp::Equ>(t);
-  case Cmp::Neu: return pickType<Cmp::Neu>(t);
-  case Cmp::Ltu: return pickType<Cmp::Ltu>(t);
-  case Cmp::Leu: return pickType<Cmp::Leu>(t);
-  case Cmp::Gtu: return pickType<Cmp::Gtu>(t);
-  case Cmp::Geu: return pickType<Cmp::Geu>(t);
-  case Cmp::Num: return pickType<Cmp::Num>(t);
-  case Cmp::Nan: return pickType<Cmp::Nan>(t);
+  case Cmp::Eq: return pickType<Cmp::Eq>(t, high);
+  case Cmp::Ne: return pickType<Cmp::Ne>(t, high);
+  case Cmp::Lt: return pickType<Cmp::Lt>(t, high);
+  case Cmp::Le: return pickType<Cmp::Le>(t, high);
+  case Cmp::Gt: return pickType<Cmp::Gt>(t, high);
+  case Cmp::Ge: return pickType<Cmp::Ge>(t, high);
+  case Cmp::Equ: return pickType<Cmp::Equ>(t, high);
+  case Cmp::Neu: return pickType<Cmp::Neu>(t, high);
+  case Cmp::Ltu: return pickType<Cmp::Ltu>(t, high);
+  case Cmp::Leu: return pickType<Cmp::Leu>(t, high);
+  case Cmp::Gtu: return pickType<Cmp::Gtu>(t, high);
+  case Cmp::Geu: return pickType<Cmp::Geu>(t, high);
+  case Cmp::Num: return pickType<Cmp::Num>(t, high);
+  case Cmp::Nan: return pickType<Cmp::Nan>(t, high);
   case Cmp::Invalid: break;
   }
   return nullptr;
@@ -143,6 +146,16 @@ static Step execSetp(Warp &w, const Inst &i, LaneMask m) {
   LaneMask first = combined(w, i, x, r), second = combined(w, i, x, ~r);
   w.setPred(i.q, m, first, poison);
   w.setPred(x.second, m, second, poison);
+  return Step::Next;
+}
+
+/// f16x2 and bf16x2: the low halves decide the first predicate, the high ones the
+/// second.
+static Step execSetpPair(Warp &w, const Inst &i, LaneMask m) {
+  const auto &x = *static_cast<const CompareExtra *>(i.extra);
+  LaneMask poison = comparePoison(w, i, x);
+  w.setPred(i.q, m, combined(w, i, x, x.compare(w, i.a, i.b, x.ftz)), poison);
+  w.setPred(x.second, m, combined(w, i, x, x.compareHigh(w, i.a, i.b, x.ftz)), poison);
   return Step::Next;
 }
 
@@ -186,6 +199,7 @@ static CompareExtra *decodeCompare(Decoder &d, Type operands) {
   }
   unsigned bits = bitWidth(operands);
   x->compare = pickCompare(c, operands);
+  x->compareHigh = pickCompare(c, operands, /*high=*/true);
   x->ftz = d.has("ftz");
   x->wide = bits == 64;
   x->combine = d.has("and")   ? Combine::And
@@ -216,7 +230,8 @@ static void decodeSetp(Decoder &d) {
   } else {
     d.inst.q = d.predDst(0);
   }
-  d.inst.exec = execSetp;
+  bool pair = d.type() == Type::F16x2 || d.type() == Type::BF16x2;
+  d.inst.exec = pair ? execSetpPair : execSetp;
   d.emit();
 }
 
@@ -238,7 +253,7 @@ void fa4::sim::addCompareOpcodes(OpcodeTable &t) {
   t.add({
       {"setp",
        "eq|ne|lt|le|gt|ge|lo|ls|hi|hs|equ|neu|ltu|leu|gtu|geu|num|nan and|or|xor ftz "
-       ":b16|b32|b64|u16|u32|u64|s16|s32|s64|f32|f64|f16|bf16",
+       ":b16|b32|b64|u16|u32|u64|s16|s32|s64|f32|f64|f16|bf16|f16x2|bf16x2",
        3, 4, decodeSetp},
       {"set",
        "eq|ne|lt|le|gt|ge|lo|ls|hi|hs|equ|neu|ltu|leu|gtu|geu|num|nan and|or|xor ftz "

@@ -136,7 +136,7 @@ static uint64_t toFloatBits(const ConvertExtra &x, double v) {
     if (x.sat) {
       h = (h & 0x7fff) > 0x7c00 || (h & 0x8000) ? 0 : h > 0x3c00 ? 0x3c00 : h;
     }
-    return x.ftz && (h & 0x7c00) == 0 ? h & 0x8000 : h;
+    return h;
   }
   case Type::BF16:
     return doubleToBfloat(v, x.rounding, x.satfinite);
@@ -152,7 +152,18 @@ static uint64_t toFloatBits(const ConvertExtra &x, double v) {
     if (x.sat) {
       v = v > 0.0 ? std::min(v, 1.0) : 0.0;
     }
-    return bitCast<uint64_t>(canonical(v));
+    return bitCast<uint64_t>(v);
+  }
+}
+
+/// A NaN of a narrower float as f64: payload kept, quieted.
+static uint64_t quietWide(Type from, uint64_t bits) {
+  constexpr uint64_t quiet = uint64_t(0x7ff8) << 48;
+  switch (from) {
+  case Type::F16: return (bits & 0x8000) << 48 | quiet | (bits & 0x3ff) << 42;
+  case Type::BF16: return (bits & 0x8000) << 48 | quiet | (bits & 0x7f) << 45;
+  case Type::F32: return (bits & 0x80000000) << 32 | quiet | (bits & 0x7fffff) << 29;
+  default: return bits | quiet;
   }
 }
 
@@ -160,7 +171,14 @@ static uint64_t convert(const ConvertExtra &x, uint64_t bits) {
   bool fromFloat = isFloatType(x.from), toFloat = isFloatType(x.to);
   if (fromFloat) {
     double v = widen(x.from, bits);
-    if (x.ftz && x.from == Type::F32) {
+    if (v != v && x.to == Type::F64) {
+      return quietWide(x.from, bits);
+    }
+    if (v != v && x.to == Type::F32 && x.from == Type::F64) {
+      return 0x7fc00000; // measured: not the canonical one here
+    }
+    // Measured: .ftz has no effect on the way to f16.
+    if (x.ftz && x.from == Type::F32 && x.to != Type::F16) {
       v = flushToZero(float(v));
     }
     if (!toFloat) {
@@ -226,7 +244,7 @@ static uint32_t s32ToFloat(int32_t v) { return bitCast<uint32_t>(float(v)); }
 static uint32_t u32ToFloat(uint32_t v) { return bitCast<uint32_t>(float(v)); }
 static uint16_t bfloatOf(float v) { return floatToBfloat(v); }
 static uint16_t halfOf(float v) { return floatToHalf(v); }
-static float floatOfBfloat(uint16_t v) { return canonical(bfloatToFloat(v)); }
+static uint32_t floatOfBfloat(uint16_t v) { return uint32_t(v) << 16; }
 static float floatOfHalf(uint16_t v) { return canonical(halfToFloat(v)); }
 
 /// Common scalar conversions without modifiers that change the result.
@@ -262,7 +280,7 @@ static ExecFn fastConvert(const ConvertExtra &x, const Decoder &d) {
     return exec1<uint16_t, float, halfOf>;
   }
   if (x.dstBits == 32 && is(Type::F32, Type::BF16)) {
-    return exec1<float, uint16_t, floatOfBfloat>;
+    return exec1<uint32_t, uint16_t, floatOfBfloat>;
   }
   if (x.dstBits == 32 && is(Type::F32, Type::F16)) {
     return exec1<float, uint16_t, floatOfHalf>;
@@ -311,7 +329,8 @@ static Step execTf32(Warp &w, const Inst &i, LaneMask m) {
   forLanes(w.out<uint32_t>(i.d), m, [=](unsigned l) {
     uint32_t b = a[l];
     if ((b & 0x7fffffffu) > 0x7f800000u) {
-      return canonicalNan;
+      // Measured: rna only truncates NaNs.
+      return ((flags & 3) ? canonicalNan : b) & 0xffffe000u;
     }
     if ((flags & 4) && (b >> 31)) {
       return 0u;

@@ -23,6 +23,44 @@ namespace {
 enum class Op { Add, Sub, Mul };
 }
 
+/// Multiplication and fma to nearest with .ftz: computed for all lanes, then the
+/// lanes that rounded to the smallest normal are looked at again.
+template <unsigned Count, bool HasC>
+static Step execProductFtz(Warp &w, const Inst &i, LaneMask m) {
+  const float *a = w.in<float>(i.a), *b = w.in<float>(i.b), *c = w.in<float>(i.c);
+  float r[Count];
+  uint32_t borderline = 0;
+  FA4_LANE_LOOP
+  for (unsigned l = 0; l < Count; ++l) {
+    r[l] = HasC ? fmaFloat<Rounding::Nearest, true, false>(a[l], b[l], c[l])
+                : mulFloat<Rounding::Nearest, true, false>(a[l], b[l]);
+    borderline |= (bitCast<uint32_t>(r[l]) & 0x7fffffffu) == smallestNormalBits;
+  }
+  if (__builtin_expect(borderline != 0, 0)) {
+    for (unsigned l = 0; l < Count; ++l) {
+      bool border = (bitCast<uint32_t>(r[l]) & 0x7fffffffu) == smallestNormalBits;
+      if (border && wasTiny(a[l], b[l], HasC ? c[l] : 0.0f)) {
+        r[l] = std::copysign(0.0f, r[l]);
+      }
+    }
+  }
+  constexpr unsigned perLane = Count / warpLanes;
+  float *d = w.out<float>(i.d);
+  if (m == allLanes) {
+    std::memcpy(d, r, sizeof(r));
+  } else {
+    for (unsigned l = 0; l < Count; ++l) {
+      d[l] = (m >> (l / perLane) & 1) ? r[l] : d[l];
+    }
+  }
+  for (unsigned half = 0; half < perLane; ++half) {
+    int32_t o = half * slotBytes;
+    LaneMask p = (i.a >= 0 ? w.poisonIn(i.a + o) : 0) | (i.b >= 0 ? w.poisonIn(i.b + o) : 0);
+    w.setPoison(i.d + o, m, p | (HasC && i.c >= 0 ? w.poisonIn(i.c + o) : 0));
+  }
+  return Step::Next;
+}
+
 template <Op O, Rounding R, bool Ftz, bool Sat>
 static float binaryFloat(float a, float b) {
   return O == Op::Add   ? addFloat<R, Ftz, Sat>(a, b)
@@ -48,7 +86,7 @@ static ExecFn packedBinary(bool ftz) {
 
 template <Op O>
 static double binaryDouble(double a, double b) {
-  return canonical(O == Op::Add ? a + b : O == Op::Sub ? a - b : a * b);
+  return withNan(O == Op::Add ? a + b : O == Op::Sub ? a - b : a * b, a, b);
 }
 
 template <Op O>
@@ -83,6 +121,9 @@ static void decodeFloatBinary(Decoder &d) {
   if (packed && sat) {
     d.error("expected packed arithmetic without '.sat', but got it");
     return;
+  }
+  if (O == Op::Mul && ftz && !sat && r == Rounding::Nearest) {
+    exec = packed ? execProductFtz<2 * warpLanes, false> : execProductFtz<warpLanes, false>;
   }
   decode2(d, exec, packed ? 64 : 32);
 }
@@ -177,7 +218,9 @@ static ExecFn fmaExec(bool packed, bool ftz, bool sat) {
              : exec3<float, float, float, float, fmaFloat<R, false, false>>;
 }
 
-static double fmaDouble(double a, double b, double c) { return canonical(std::fma(a, b, c)); }
+static double fmaDouble(double a, double b, double c) {
+  return withNan(std::fma(a, b, c), a, b, c);
+}
 
 static void decodeFloatFma(Decoder &d) {
   Rounding r = roundingOf(d);
@@ -198,6 +241,9 @@ static void decodeFloatFma(Decoder &d) {
                 : r == Rounding::Down ? fmaExec<Rounding::Down>(packed, ftz, sat)
                 : r == Rounding::Up   ? fmaExec<Rounding::Up>(packed, ftz, sat)
                                       : fmaExec<Rounding::Nearest>(packed, ftz, sat);
+  if (ftz && !sat && r == Rounding::Nearest) {
+    exec = packed ? execProductFtz<2 * warpLanes, true> : execProductFtz<warpLanes, true>;
+  }
   decode3(d, exec, packed ? 64 : 32);
 }
 
@@ -276,7 +322,7 @@ static ExecFn minmaxExec(Decoder &d) {
 template <bool Max>
 static double minmaxDouble(double a, double b) {
   if (a != a || b != b) {
-    return canonical(a != a ? b : a);
+    return a != a ? (b != b ? quieted(a) : b) : a;
   }
   if (a == b) {
     return std::signbit(a) == Max ? b : a;
@@ -319,7 +365,9 @@ static float signFloat(float a) {
   return canonical(bitCast<float>(Abs ? b & 0x7fffffffu : b ^ 0x80000000u));
 }
 template <bool Abs>
-static double signDouble(double a) { return canonical(Abs ? std::fabs(a) : -a); }
+static double signDouble(double a) {
+  return a != a ? quieted(a) : Abs ? std::fabs(a) : -a;
+}
 
 template <bool Abs>
 static void decodeSign(Decoder &d) {
@@ -359,7 +407,7 @@ static Step execTestp(Warp &w, const Inst &i, LaneMask m) {
     case 1: return category == FP_INFINITE;
     case 2: return category != FP_NAN;
     case 3: return category == FP_NAN;
-    case 4: return category == FP_NORMAL;
+    case 4: return category == FP_NORMAL || category == FP_ZERO; // as measured
     default: return category == FP_SUBNORMAL;
     }
   });

@@ -19,11 +19,13 @@ struct Half {
   static double widen(uint16_t h) { return halfToFloat(h); }
   static uint16_t narrow(double v) { return doubleToHalf(v); }
   static constexpr uint16_t exponentMask = 0x7c00, one = 0x3c00;
+  static constexpr double smallest = 0x1p-14;
 };
 struct Bfloat {
   static double widen(uint16_t h) { return bfloatToFloat(h); }
   static uint16_t narrow(double v) { return doubleToBfloat(v); }
   static constexpr uint16_t exponentMask = 0x7f80, one = 0x3f80;
+  static constexpr double smallest = smallestNormal;
 };
 
 /// What the modifiers say about one result.
@@ -86,6 +88,10 @@ static uint16_t computeHalf(uint16_t a, uint16_t b, uint16_t c, uint32_t flags) 
   case HalfOp::Sub: r = addToOdd(x, -y); break;
   case HalfOp::Mul: r = x * y; break;
   default: r = addToOdd(x * y, z); break;
+  }
+  bool product = O == HalfOp::Mul || O == HalfOp::Fma;
+  if (product && (flags & Ftz) && std::fabs(r) < F::smallest) {
+    r = std::copysign(0.0, r);
   }
   return finishHalf<F>(F::narrow(r), flags);
 }

@@ -211,6 +211,10 @@ static T madLo(T a, T b, T c) { return Add::apply<T>(MulLo::apply<T>(a, b), c); 
 template <typename T>
 static T madHi(T a, T b, T c) { return Add::apply<T>(MulHi::apply<T>(a, b), c); }
 
+static int32_t madHiSat(int32_t a, int32_t b, int32_t c) {
+  return AddSat::apply(MulHi::apply<int32_t>(a, b), c);
+}
+
 template <typename T>
 static ExecFn madOf(bool hi) {
   return hi ? ExecFn(exec3<T, T, T, T, madHi<T>>) : ExecFn(exec3<T, T, T, T, madLo<T>>);
@@ -224,6 +228,14 @@ void fa4::sim::decodeIntegerMad(Decoder &d) {
   bool hi = d.has("hi");
   if (!hi && !d.has("lo")) {
     d.error("expected '.lo', '.hi' or '.wide' with an integer type, but got none");
+    return;
+  }
+  if (d.has("sat")) {
+    if (!hi || d.type() != Type::S32) {
+      d.error("expected '.sat' only with mad.hi.s32, but got another form");
+      return;
+    }
+    decode3(d, exec3<int32_t, int32_t, int32_t, int32_t, madHiSat>, 32);
     return;
   }
   ExecFn exec = nullptr;
@@ -400,6 +412,9 @@ static T mul24(T a, T b) {
 }
 template <typename T, bool Hi>
 static T mad24(T a, T b, T c) { return Add::apply<T>(mul24<T, Hi>(a, b), c); }
+static int32_t mad24HiSat(int32_t a, int32_t b, int32_t c) {
+  return AddSat::apply(mul24<int32_t, true>(a, b), c);
+}
 
 static void decodeMul24(Decoder &d) {
   bool hi = d.has("hi"), isSigned = isSignedType(d.type());
@@ -413,6 +428,14 @@ static void decodeMul24(Decoder &d) {
 
 static void decodeMad24(Decoder &d) {
   bool hi = d.has("hi"), isSigned = isSignedType(d.type());
+  if (d.has("sat")) {
+    if (!hi || !isSigned) {
+      d.error("expected '.sat' only with mad24.hi.s32, but got another form");
+      return;
+    }
+    decode3(d, exec3<int32_t, int32_t, int32_t, int32_t, mad24HiSat>, 32);
+    return;
+  }
   ExecFn exec =
       isSigned ? (hi ? exec3<int32_t, int32_t, int32_t, int32_t, mad24<int32_t, true>>
                      : exec3<int32_t, int32_t, int32_t, int32_t, mad24<int32_t, false>>)
@@ -493,7 +516,7 @@ void fa4::sim::addIntegerOpcodes(OpcodeTable &t) {
       {"madc", "lo|hi cc :u32|s32|u64|s64", 4, 4, decodeMadCarry<true>},
       {"rem", ":u16|s16|u32|s32|u64|s64", 3, 3, decodeDivide<true>},
       {"mul24", "lo|hi :u32|s32", 3, 3, decodeMul24},
-      {"mad24", "lo|hi :u32|s32", 4, 4, decodeMad24},
+      {"mad24", "lo|hi sat :u32|s32", 4, 4, decodeMad24},
       {"sad", ":u16|s16|u32|s32|u64|s64", 4, 4, decodeSad},
       {"dp4a", ":u32|s32 :u32|s32", 4, 4, decodeDp4a},
       {"dp2a", "lo|hi :u32|s32 :u32|s32", 4, 4, decodeDp2a},

@@ -320,8 +320,10 @@ static Step execSlct(Warp &w, const Inst &i, LaneMask m) {
   const T *a = w.in<T>(i.a), *b = w.in<T>(i.b);
   const int32_t *c = w.in<int32_t>(i.c);
   const float *cf = w.in<float>(i.c);
+  const float threshold = i.aux ? -0x1.fffffcp-127f : 0.0f;
   forLanes(w.out<T>(i.d), m, [=](unsigned l) {
-    bool first = FloatTest ? cf[l] >= 0.0f : c[l] >= 0;
+    // -0 and, with .ftz, negative subnormals count as zero.
+    bool first = FloatTest ? cf[l] >= threshold : c[l] >= 0;
     return first ? a[l] : b[l];
   });
   setPoisonOf<T>(w, i.d, m, poisonOf<T>(w, i.a) | poisonOf<T>(w, i.b) | w.poisonIn(i.c));
@@ -332,6 +334,7 @@ static void decodeSlct(Decoder &d) {
   unsigned bits = bitWidth(d.type(0));
   bool isFloat = d.type(1) == Type::F32;
   d.inst.c = d.src(3, 32);
+  d.inst.aux = d.has("ftz");
   if (bits == 64) {
     decode2(d, isFloat ? execSlct<uint64_t, true> : execSlct<uint64_t, false>, bits);
   } else {
@@ -348,6 +351,6 @@ void fa4::sim::addMoveOpcodes(OpcodeTable &t) {
       {"isspacep", "shared|shared::cta|shared::cluster|global|local|const|param|param::entry", 2, 2,
        decodeIsSpace},
       {"selp", ":b16|b32|b64|u16|u32|u64|s16|s32|s64|f32|f64", 4, 4, decodeSelp},
-      {"slct", "ftz :b32|b64|u32|u64|s32|s64|f32|f64 :s32|f32", 4, 4, decodeSlct},
+      {"slct", "ftz :b16|u16|s16|b32|b64|u32|u64|s32|s64|f32|f64 :s32|f32", 4, 4, decodeSlct},
   });
 }

@@ -65,6 +65,7 @@ static Type reduceType(MapElement e) {
   case MapElement::BF16: return Type::BF16;
   case MapElement::F32:
   case MapElement::F32Ftz: return Type::F32;
+  case MapElement::F64: return Type::F64;
   default: return Type::None;
   }
 }
@@ -109,6 +110,12 @@ bool TensorCopy::checkPlace(const TensorMap &map, uint64_t address) {
                          address)
                      .str());
   }
+  // Measured on an H200: an illegal instruction otherwise.
+  if (int64_t(coordinates[0]) * mapElementBytes(map.type) % 16 != 0) {
+    return fault(FaultId::Align,
+                 "expected the inner coordinate to start at a multiple of 16 bytes, but got " +
+                     Twine(coordinates[0]) + " elements of " + Twine(mapElementBytes(map.type)));
+  }
   uint32_t inner = map.boxCount(0) * mapElementBytes(map.type);
   bool swizzled = map.swizzle != Swizzle::None;
   if (inner % 16 != 0 || (swizzled && inner > swizzleSpan(map.swizzle))) {
@@ -122,7 +129,7 @@ bool TensorCopy::checkPlace(const TensorMap &map, uint64_t address) {
 
 bool TensorCopy::load(Cluster &cluster, const TensorMap &map, uint64_t address) {
   Target whole;
-  uint32_t bytes = map.boxBytes();
+  uint32_t bytes = map.footprint();
   // The permutation stays within its period, which may begin before the box.
   if (!checkPlace(map, address) ||
       !resolve(cluster, Space::SharedCluster, address, bytes, whole)) {
@@ -145,11 +152,15 @@ bool TensorCopy::load(Cluster &cluster, const TensorMap &map, uint64_t address) 
         Target from;
         ok = resolve(cluster, Space::Global, run.global + at, piece, from) &&
              move(to, from, piece, false);
+        for (uint32_t k = 0; ok && element == 4 && k < piece; k += element) {
+          uint32_t bits;
+          std::memcpy(&bits, to.data + k, element);
+          bits = map.convertLoaded(bits);
+          std::memcpy(to.data + k, &bits, element);
+        }
       } else {
         for (uint32_t k = 0; k < piece; ++k) {
-          // The fill NaN is the canonical one: all bits but the sign.
-          bool top = (run.offset + at + k) % element == element - 1;
-          to.data[k] = map.nanFill ? (top ? 0x7f : 0xff) : 0;
+          to.data[k] = uint8_t(map.fillPattern() >> (8 * ((linear + k) % 2)));
           if (to.shadow[k] == shadowBarrier) {
             ok = fault(FaultId::MbOverwrite,
                        "expected a tensor load to keep off live mbarriers, but got one in its box");
@@ -204,7 +215,7 @@ bool TensorCopy::store(Cluster &cluster, const TensorMap &map) {
           }
         }
         for (uint32_t k = 0; k < piece && ok; k += element) {
-          reduceElement(x->reduce, type, to.data + k, from.data + k);
+          reduceElement(x->reduce, type, to.data + k, from.data + k, /*flush=*/true);
         }
       }
       at += piece;

@@ -55,6 +55,9 @@ void Warp::start(Cta &owner, unsigned warpIndex, uint8_t *registerFile, uint32_t
   std::fill(predPoison, predPoison + kernel->predicates, allLanes);
   preds[predTrue] = allLanes;
   std::fill(predPoison, predPoison + firstFreePred, 0);
+  if (kernel->explicitClusterPred != 0) {
+    setPred(kernel->explicitClusterPred, allLanes, grid->explicitCluster ? allLanes : 0);
+  }
 }
 
 void Warp::save() {

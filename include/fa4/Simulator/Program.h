@@ -110,7 +110,7 @@ enum class SpecialReg : uint8_t {
   LaneId, WarpId, NwarpId, SmId, NsmId, GridId,
   ClusterCtaidX, ClusterCtaidY, ClusterCtaidZ, ClusterNctaidX, ClusterNctaidY, ClusterNctaidZ,
   ClusterCtaRank, ClusterNctaRank, ClusterIdX, ClusterIdY, ClusterIdZ,
-  NclusterIdX, NclusterIdY, NclusterIdZ, IsExplicitCluster,
+  NclusterIdX, NclusterIdY, NclusterIdZ,
   LanemaskEq, LanemaskLe, LanemaskLt, LanemaskGe, LanemaskGt,
   DynamicSmemSize, TotalSmemSize, SharedBase, GlobalBase
 };
@@ -149,6 +149,7 @@ struct Kernel {
   std::vector<uint8_t> constants; ///< the pool; offset 0..slotBytes unused
   uint32_t registerBytes = 0;
   uint32_t predicates = firstFreePred;
+  Pred explicitClusterPred = 0; ///< %is_explicit_cluster; 0 = not used
   std::vector<WarpInit> warpInits;
   std::vector<Param> params;
   uint32_t paramBytes = 0;
