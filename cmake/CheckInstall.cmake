@@ -22,8 +22,9 @@ run(${LLVM_PREFIX}/bin/llvm-readelf -d ${consumer}/embed-fa4)
 if(output MATCHES "${BUILD}/lib[]:]")
   message(FATAL_ERROR "the consumer's run path leads into the build tree:\n${output}")
 endif()
-run(${consumer}/embed-fa4 ${SOURCE}/examples/embed-cmake/attention.mlir "builtin.module(canonicalize)")
-if(NOT output MATCHES "module")
+run(${consumer}/embed-fa4 ${SOURCE}/examples/embed-cmake/attention.mlir
+  "func.func(attn-legalize,attn-select-schedule),convert-attn-to-tile,cse")
+if(NOT output MATCHES "tile.kernel @forward_attn0" OR output MATCHES "attn.forward")
   message(FATAL_ERROR "unexpected output of embed-fa4:\n${output}")
 endif()
 # Installed tools and plugin find libMLIR.so without the build tree's help.

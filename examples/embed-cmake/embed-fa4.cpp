@@ -5,8 +5,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Reads a module, runs a pass pipeline over it and prints what came out:
-//   embed-fa4 FILE.mlir 'builtin.module(...)'
-// The pipeline may name FA4's passes and MLIR's; an embedder would have
+//   embed-fa4 FILE.mlir PIPELINE
+// The pipeline runs on the module and may name FA4's passes and MLIR's; an embedder would have
 // dialects and passes of its own beside them.
 //
 //===----------------------------------------------------------------------===//

@@ -14,8 +14,12 @@ def findings(root):
         ["clang-format-22", "--dry-run", "--Werror", *names],
         cwd=root, capture_output=True, text=True,
     )
+    places = {}
     for line in result.stderr.splitlines():
         if "error:" in line:
-            yield line
-    if result.returncode != 0 and "error:" not in result.stderr:
+            name, number = line.split(":")[:2]
+            places.setdefault(name, []).append(number)
+    for name, numbers in places.items():
+        yield f"{name}:{numbers[0]}: {len(numbers)} places that clang-format-22 -i would change"
+    if result.returncode != 0 and not places:
         yield f"clang-format-22 failed: {result.stderr.strip()}"

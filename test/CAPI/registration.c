@@ -39,6 +39,16 @@ static int runPipeline(MlirContext context, MlirModule module, const char *pipel
   return mlirLogicalResultIsFailure(result);
 }
 
+static const char *const source =
+    "module attributes {fa4.target = #fa4.target<\"sm_100a\">} {\n"
+    "  func.func @forward(%q: memref<1x256x2x64xbf16>, %o: memref<1x256x2x64xbf16>) {\n"
+    "    attn.forward ins(%q, %q, %q : memref<1x256x2x64xbf16>, memref<1x256x2x64xbf16>,\n"
+    "                     memref<1x256x2x64xbf16>)\n"
+    "        outs(%o : memref<1x256x2x64xbf16>) mask [#attn.causal]\n"
+    "    return\n"
+    "  }\n"
+    "}\n";
+
 int main(void) {
   MlirDialectRegistry registry = mlirDialectRegistryCreate();
   mlirRegisterAllDialects(registry);
@@ -60,10 +70,13 @@ int main(void) {
   failed |= reportDialect(context, "tile");
   failed |= reportDialect(context, "fa4");
 
-  MlirModule module = mlirModuleCreateParse(context, text("module { }"));
-  failed |=
-      mlirModuleIsNull(module) || runPipeline(context, module, "builtin.module(canonicalize)");
-  // CHECK-NEXT: module {
+  MlirModule module = mlirModuleCreateParse(context, text(source));
+  failed |= mlirModuleIsNull(module) ||
+            runPipeline(context, module,
+                        "builtin.module(func.func(attn-legalize,attn-select-schedule),"
+                        "convert-attn-to-tile,canonicalize)");
+  // CHECK: tile.kernel @forward_attn0(
+  // CHECK: tile.launch @forward_attn0(
   mlirOperationPrint(mlirModuleGetOperation(module), print, stdout);
   mlirModuleDestroy(module);
   mlirContextDestroy(context);

@@ -37,7 +37,9 @@ const char *const passes[] = {
 
 /// And in the order in which they are meant to run.
 const char *const chains[] = {
-    "func.func(attn-legalize,attn-select-schedule)",
+    "func.func(attn-legalize,attn-select-schedule),convert-attn-to-tile,convert-tile-to-cpu",
+    "func.func(attn-legalize,attn-select-schedule),convert-attn-to-tile,"
+    "tile.kernel(tile-split-exp2,tile-lazy-rescale,tile-split-mma,tile-pipeline-loop)",
 };
 
 struct Fuzzer {
@@ -62,8 +64,9 @@ struct Fuzzer {
 
   /// `pass` under the op that it is anchored on.
   std::string nest(llvm::StringRef pass) {
-    for (const char *anchor : {"builtin.module", "func.func", "tile.kernel"}) {
-      std::string nested = (llvm::Twine(anchor) + "(" + pass + ")").str();
+    for (const char *anchor : {"", "func.func", "tile.kernel"}) {
+      std::string nested =
+          *anchor ? (llvm::Twine(anchor) + "(" + pass + ")").str() : std::string(pass);
       PassManager manager(getContext());
       if (succeeded(parsePassPipeline(nested, manager, llvm::nulls()))) {
         return nested;
