@@ -446,3 +446,49 @@ func.func @f(%x: f32, %i: i32) {
   %r = attn.fetch %x[%i] : f32
   return
 }
+
+// -----
+
+// What the assembly cannot say, the generic form can.
+func.func @f(%q: tensor<1x64x4x64xbf16>, %d: tensor<1x64xi32>) {
+  // expected-error @+1 {{expected document_ids to be given as a pair, but got one of two}}
+  %r = "attn.forward"(%q, %q, %q, %q, %d) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>}> ({}, {}) : (tensor<1x64x4x64xbf16>, tensor<1x64x4x64xbf16>, tensor<1x64x4x64xbf16>, tensor<1x64x4x64xbf16>, tensor<1x64xi32>) -> tensor<1x64x4x64xbf16>
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<1x64x4x64xbf16>, %d: tensor<1x64xi32>) {
+  // expected-error @+1 {{expected captures to have a score region, but got none}}
+  %r = "attn.forward"(%q, %q, %q, %q, %d) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0>}> ({}, {}) : (tensor<1x64x4x64xbf16>, tensor<1x64x4x64xbf16>, tensor<1x64x4x64xbf16>, tensor<1x64x4x64xbf16>, tensor<1x64xi32>) -> tensor<1x64x4x64xbf16>
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<1x64x4x64xbf16>, %d: tensor<1x64xi32>) {
+  // expected-error @+1 {{expected captures to have a predicate region, but got none}}
+  %r = "attn.forward"(%q, %q, %q, %q, %d) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1>}> ({}, {}) : (tensor<1x64x4x64xbf16>, tensor<1x64x4x64xbf16>, tensor<1x64x4x64xbf16>, tensor<1x64x4x64xbf16>, tensor<1x64xi32>) -> tensor<1x64x4x64xbf16>
+  return
+}
+
+// -----
+
+// One result per tensor destination.
+func.func @f(%q: tensor<1x64x4x64xbf16>) {
+  // expected-error @+1 {{expected the number of tensor results (0) to be equal to the number of output tensors (1)}}
+  "attn.forward"(%q, %q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>}> ({}, {}) : (tensor<1x64x4x64xbf16>, tensor<1x64x4x64xbf16>, tensor<1x64x4x64xbf16>, tensor<1x64x4x64xbf16>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<1x64x4x64xbf16>) {
+  // expected-error @+1 {{expected the score region to yield 'f32', but got 'ub.unreachable'}}
+  %r = attn.forward ins(%q, %q, %q : tensor<1x64x4x64xbf16>, tensor<1x64x4x64xbf16>, tensor<1x64x4x64xbf16>) outs(%q : tensor<1x64x4x64xbf16>)
+      score {
+      ^bb0(%s: f32, %b: i32, %h: i32, %i: i32, %j: i32):
+        ub.unreachable
+      }
+  return
+}

@@ -167,3 +167,13 @@ func.func private @f() attributes {fa4.target = #fa4.target<"sm_100a">}
 
 // expected-error @+1 {{expected numbers of a schedule to be at most 4096, but got 5000}}
 #s = #fa4.schedule<forward, tile = 128 x 128, roles = [a = {pv} warps 1 at 5000]> // F9
+
+// -----
+
+// expected-error @+1 {{expected parts of split_p to be at most the tile's 128 columns, but got 144}}
+#s = #fa4.schedule<forward, tile = 128 x 128, split_p = [144]> // F6
+
+// -----
+
+// expected-error @+1 {{expected work to be one of static_persistent, one_per_cluster, dynamic, but got 'eager'}}
+#s = #fa4.schedule<forward, tile = 128 x 128, work = eager>
