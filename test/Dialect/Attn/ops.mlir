@@ -78,3 +78,23 @@ func.func @merge(%o1: tensor<1x64x8x128xf32>, %l1: tensor<1x8x64xf32>, %o2: tens
       outs(%oi, %li : tensor<1x64x8x128xbf16>, tensor<1x8x64xf32>)
   return %o, %lse : tensor<1x64x8x128xbf16>, tensor<1x8x64xf32>
 }
+
+// The example of the description, ALiBi in a causal window.
+// CHECK-LABEL: func.func @example
+// CHECK: attn.forward {{.*}} mask [#attn.causal, #attn.window<left = 256, right = none>] score captures(%{{.*}} : tensor<8xf32>)
+func.func @example(%q: tensor<1x1024x8x128xbf16>, %k: tensor<1x1024x2x128xbf16>, %v: tensor<1x1024x2x128xbf16>,
+                   %oi: tensor<1x1024x8x128xbf16>, %li: tensor<1x8x1024xf32>, %slopes: tensor<8xf32>) {
+  %o, %lse = attn.forward ins(%q, %k, %v : tensor<1x1024x8x128xbf16>, tensor<1x1024x2x128xbf16>, tensor<1x1024x2x128xbf16>)
+      outs(%oi, %li : tensor<1x1024x8x128xbf16>, tensor<1x8x1024xf32>)
+      mask [#attn.causal, #attn.window<left = 256, right = none>]
+      score captures(%slopes : tensor<8xf32>) {
+      ^bb0(%s: f32, %b: i32, %h: i32, %i: i32, %j: i32, %t: tensor<8xf32>):
+        %slope = attn.fetch %t[%h] : tensor<8xf32>
+        %behind = arith.subi %j, %i : i32
+        %distance = arith.sitofp %behind : i32 to f32
+        %bias = arith.mulf %slope, %distance : f32
+        %x = arith.addf %s, %bias : f32
+        attn.yield %x : f32
+      }
+  return
+}

@@ -55,12 +55,15 @@ def Attn_ForwardOp : Attn_Op<"forward", Attn_DestinationTraits # [
 
     ```mlir
     %o, %lse = attn.forward ins(%q, %k, %v : tensor<1x1024x8x128xbf16>, tensor<1x1024x2x128xbf16>, tensor<1x1024x2x128xbf16>)
-        outs(%oi, %lsei : tensor<1x1024x8x128xbf16>, tensor<1x8x1024xf32>)
-        mask [#attn.causal]
+        outs(%oi, %li : tensor<1x1024x8x128xbf16>, tensor<1x8x1024xf32>)
+        mask [#attn.causal, #attn.window<left = 256, right = none>]
         score captures(%slopes : tensor<8xf32>) {
         ^bb0(%s: f32, %b: i32, %h: i32, %i: i32, %j: i32, %t: tensor<8xf32>):
           %slope = attn.fetch %t[%h] : tensor<8xf32>
-          ...
+          %behind = arith.subi %j, %i : i32
+          %distance = arith.sitofp %behind : i32 to f32
+          %bias = arith.mulf %slope, %distance : f32
+          %x = arith.addf %s, %bias : f32
           attn.yield %x : f32
         }
     ```
