@@ -21,7 +21,8 @@ using namespace llvm;
 using namespace fa4::sim;
 
 /// Steps of polling without any visible change after which a cluster is idle.
-static constexpr uint64_t idleRoundLimit = 256;
+/// Large, because programs also read much memory with strong loads.
+static constexpr uint64_t idleRoundLimit = 1 << 17;
 /// Time-outs of suspended waits without any visible change before giving up.
 static constexpr uint64_t timeOutLimit = 64;
 
@@ -229,7 +230,7 @@ Target Cluster::resolve(Cta &self, Space space, uint64_t address, uint64_t bytes
 }
 
 /// Runs each ready fragment of a warp once; false = stop.
-bool Cluster::runWarp(Warp &w, bool &ran) {
+bool Cluster::runWarp(Warp &w) {
   unsigned turns = w.fragments.size(), first = w.current + 1;
   for (unsigned k = 0; k < turns; ++k) {
     if (w.fragments.empty()) {
@@ -247,7 +248,10 @@ bool Cluster::runWarp(Warp &w, bool &ran) {
     case Warp::RunResult::Blocked:
       break;
     case Warp::RunResult::Done:
-    case Warp::RunResult::Yielded:
+    case Warp::RunResult::Switched:
+      ran = switched = true;
+      break;
+    case Warp::RunResult::Polled:
       ran = true;
       break;
     }
@@ -267,7 +271,8 @@ Cluster::Progress Cluster::step() {
   }
   const bool randomly = grid.options.policy == Policy::Random;
   uint64_t changesBefore = changes;
-  bool ran = false, alive = false;
+  bool alive = false;
+  ran = switched = false;
   for (auto &cta : ctas) {
     if (cta->exited) {
       continue;
@@ -276,7 +281,7 @@ Cluster::Progress Cluster::step() {
     size_t first = randomly ? random() % n : 0;
     for (size_t k = 0; k < n; ++k) {
       Warp &w = cta->warps[(first + k) % n];
-      if (!w.fragments.empty() && !runWarp(w, ran)) {
+      if (!w.fragments.empty() && !runWarp(w)) {
         return Progress::Stopped;
       }
     }
@@ -314,8 +319,8 @@ Cluster::Progress Cluster::step() {
   if (!ran) {
     return Progress::Idle;
   }
-  return changes == changesBefore && ++idleRounds > idleRoundLimit ? Progress::Idle
-                                                                   : Progress::Ran;
+  bool onlyPolls = changes == changesBefore && !switched;
+  return onlyPolls && ++idleRounds > idleRoundLimit ? Progress::Idle : Progress::Ran;
 }
 
 bool Cluster::timeOutWaits() {

@@ -171,7 +171,9 @@ public:
   Step fault(FaultId id, const Inst &i, LaneMask lanes, const llvm::Twine &message);
   Site site(const Inst &i, LaneMask lanes) const;
 
-  enum class RunResult : uint8_t { Blocked, Yielded, Done, Stopped };
+  /// Polled: gave way after looking at something. Switched: gave way for no
+  /// reason of its own.
+  enum class RunResult : uint8_t { Blocked, Polled, Switched, Done, Stopped };
   /// Runs one ready fragment.
   RunResult run(unsigned fragmentIndex);
 
@@ -255,11 +257,13 @@ public:
   uint64_t instructionCount() const;
 
 private:
-  bool runWarp(Warp &w, bool &ran);
+  bool runWarp(Warp &w);
   bool finishCta(Cta &cta);
   std::vector<uint8_t> registerStorage;
   std::vector<uint32_t> poisonStorage;
   std::vector<LaneMask> predStorage;
+  bool ran = false;      ///< some fragment executed something in this step
+  bool switched = false; ///< and gave way although it could go on
   uint64_t pollChanges = 0;
   uint64_t idleRounds = 0;
   uint64_t timeOuts = 0, timeOutChanges = 0;

@@ -120,7 +120,7 @@ static Step execAtom(Warp &w, const Inst &i, LaneMask m) {
   if (!w.addresses(i, m, address)) {
     return Step::Stop;
   }
-  bool wide = x.bytes == 8;
+  bool wide = x.bytes == 8, changed = false;
   for (Reg r : x.values) {
     if (!w.checkUsed(i, r, wide, m, "the operand of an atomic")) {
       return Step::Stop;
@@ -165,6 +165,8 @@ static Step execAtom(Warp &w, const Inst &i, LaneMask m) {
       uint64_t old = x.bytes == 8   ? atomically<uint64_t>(x, shared, word, v, c)
                      : x.bytes == 4 ? atomically<uint32_t>(x, shared, word, v, c)
                                     : atomically<uint16_t>(x, shared, word, v, c);
+      // A lock that is found taken is no change: whoever spins on it is polling.
+      changed |= apply(x, shared, old, v, c) != old;
       if (x.returns) {
         if (wide) {
           w.out<uint64_t>(x.results[k])[l] = old;
@@ -180,7 +182,7 @@ static Step execAtom(Warp &w, const Inst &i, LaneMask m) {
       w.setPoison(r + slotBytes, m, 0);
     }
   }
-  ++w.cluster->changes;
+  w.cluster->changes += changed;
   return x.returns ? w.poll() : Step::Next;
 }
 

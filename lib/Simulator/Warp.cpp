@@ -138,7 +138,7 @@ Warp::RunResult Warp::run(unsigned fragmentIndex) {
       if (randomly && (i.flags & SwitchPoint) && !resumed && instructions != first &&
           (cluster->random() & 3) == 0) {
         save();
-        return RunResult::Yielded;
+        return RunResult::Switched;
       }
     }
     ++instructions;
@@ -163,8 +163,7 @@ Warp::RunResult Warp::run(unsigned fragmentIndex) {
     case Step::Jump:
       if (instructions - first > quantum) {
         save();
-        ++cluster->changes; // computing is progress
-        return RunResult::Yielded;
+        return RunResult::Switched;
       }
       continue;
     case Step::Block: {
@@ -174,14 +173,14 @@ Warp::RunResult Warp::run(unsigned fragmentIndex) {
       Fragment &f = fragments[current];
       f.state = Fragment::State::Waiting;
       f.seenEvents = cluster->events;
-      return ranBefore ? RunResult::Yielded : RunResult::Blocked;
+      return ranBefore ? RunResult::Switched : RunResult::Blocked;
     }
     case Step::Yield:
       ++pc;
       save();
-      return RunResult::Yielded;
+      return RunResult::Polled;
     case Step::Reschedule:
-      return fragments.empty() ? RunResult::Done : RunResult::Yielded;
+      return fragments.empty() ? RunResult::Done : RunResult::Switched;
     case Step::Stop:
       return RunResult::Stopped;
     }
