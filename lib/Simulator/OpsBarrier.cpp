@@ -108,7 +108,10 @@ static Step execBar(Warp &w, const Inst &i, LaneMask m) {
     return w.fault(FaultId::BarMix, i, m,
                    "expected only bar.red among the users of a reducing barrier, but got a mixture");
   }
-  if (b.warps >> w.index & 1) {
+  // The hardware counts threads, so a warp may arrive for others and then wait
+  // with them (FlashAttention-4's ping-pong on Hopper starts that way). Two
+  // arrivals that wait for nothing are a barrier that lost its rhythm.
+  if (kind == BarKind::Arrive && (b.warps >> w.index & 1)) {
     return w.fault(FaultId::BarDouble, i, m,
                    "expected barrier " + Twine(id) +
                        " to complete before the warp arrives again, but got a second arrival");
@@ -277,12 +280,14 @@ static Step execSetMaxReg(Warp &w, const Inst &i, LaneMask m) {
                      "expected a register count " + Twine(increase ? "not below " : "not above ") +
                          Twine(w.registerCount) + ", but got " + Twine(wanted));
     }
-    // All warps of the aligned group of four must execute the same instruction.
+    // All warps of the aligned group of four must execute the same instruction. The
+    // same operation at another place will do: warps of one group often have their
+    // own code (FlashAttention-4 and Triton on Blackwell), and SASS has no other rule.
     unsigned group = w.index / 4;
     for (unsigned k = group * 4; k < group * 4 + 4; ++k) {
       const Inst *other = k < cta.warps.size() ? cta.warps[k].lastSetMaxReg : nullptr;
       bool known = k < cta.warps.size() && cta.warps[k].setMaxRegCount > w.setMaxRegCount;
-      if (known && other != &i) {
+      if (known && (other->imm != i.imm || other->aux != i.aux)) {
         return w.fault(FaultId::SmrGroup, i, m,
                        "expected all warps of the warpgroup to execute the same setmaxnreg, but "
                        "warp " +
