@@ -93,10 +93,38 @@ TensorPanel::TensorPanel(Role role, ElementType type, unsigned rows, unsigned de
     : role(role), type(type), numRows(rows), numDepth(depth), significand(size_t(rows) * depth),
       exponent(size_t(rows) * depth, kZeroExponent), raw(size_t(rows) * depth), special(rows) {}
 
+namespace {
+/// decodeElement of the formats that matter for speed, without branches; the
+/// exponent of zero is `kZeroExponent`.
+struct Start {
+  float significand;
+  int32_t exponent;
+};
+template <unsigned ExponentBits, unsigned MantissaBits>
+Start decodeStart(uint32_t bits) {
+  uint32_t mantissa = bits & ((1u << MantissaBits) - 1);
+  int32_t biased = bits >> MantissaBits & ((1u << ExponentBits) - 1);
+  float magnitude = llvm::bit_cast<float>(0x3F800000 | mantissa << (23 - MantissaBits));
+  magnitude -= biased ? 0.0f : 1.0f;
+  bool negative = bits >> (ExponentBits + MantissaBits) & 1;
+  int32_t exponent = (biased ? biased : 1) - ((1 << (ExponentBits - 1)) - 1);
+  return {negative ? -magnitude : magnitude, magnitude == 0.0f ? kZeroExponent : exponent};
+}
+} // namespace
+
 void TensorPanel::set(unsigned row, unsigned k, uint32_t bits) {
-  Decoded number = decodeElement(type, bits);
   size_t at = index(row, k);
   raw[at] = bits;
+  if (type == ElementType::BF16 || type == ElementType::F16) {
+    bool bf = type == ElementType::BF16;
+    Start number = bf ? decodeStart<8, 7>(bits) : decodeStart<5, 10>(bits);
+    significand[at] = negated ? -number.significand : number.significand;
+    exponent[at] = number.exponent;
+    uint32_t top = bf ? 0x7F80 : 0x7C00; // infinity or NaN
+    special[row] |= (bits & top) == top;
+    return;
+  }
+  Decoded number = decodeElement(type, bits);
   significand[at] = negated ? -number.significand : number.significand;
   exponent[at] = number.significand == 0 ? kZeroExponent : number.exponent;
   special[row] |= number.kind != NumberClass::Finite;
@@ -234,12 +262,12 @@ void FusedSum::exactBlock(unsigned row, unsigned column, double *sums) const {
   int32_t cExponent[kLanes];
   std::fill_n(cExponent, kLanes, kZeroExponent);
   if (!c.empty()) {
+    const uint32_t *start = &c[size_t(row) * width + column];
     for (unsigned lane = 0; lane < kLanes; ++lane) {
-      Decoded start = decodeElement(rule.result, c[size_t(row) * width + column + lane]);
-      cSignificand[lane] = start.significand;
-      if (start.significand != 0) {
-        cExponent[lane] = start.exponent - int(cShift);
-      }
+      Start one = rule.result == ElementType::F32 ? decodeStart<8, 23>(start[lane])
+                                                  : decodeStart<5, 10>(start[lane]);
+      cSignificand[lane] = one.significand;
+      cExponent[lane] = one.exponent - (one.exponent == kZeroExponent ? 0 : int(cShift));
     }
   }
 
@@ -279,9 +307,9 @@ void FusedSum::runExact() {
   const unsigned width = b.numRows;
   // The fast path's 32-bit terms hold f up to 25; all widths are multiples of 8.
   const bool fast = rule.fractionBits <= 25 && width % kLanes == 0;
-  auto isSpecialC = [&](uint32_t bits) {
-    return decodeElement(rule.result, bits).kind != NumberClass::Finite;
-  };
+  // All ones in the exponent: infinity or NaN.
+  const uint32_t top = rule.result == ElementType::F32 ? 0x7F800000 : 0x7C00;
+  auto isSpecialC = [&](uint32_t bits) { return (bits & top) == top; };
   for (unsigned row = 0; row < a.numRows; ++row) {
     for (unsigned column = 0; column < width; column += kLanes) {
       unsigned lanes = std::min(kLanes, width - column);
