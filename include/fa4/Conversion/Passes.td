@@ -18,6 +18,13 @@ def ConvertAttnToTile : Pass<"convert-attn-to-tile", "::mlir::ModuleOp"> {
     `load_q`, `load_k`, `load_v`, `qk`, `softmax`, `rescale`, `pv`, `finish` and
     `store`. The kernel serves all extents, strides and batches.
 
+    Its arguments, in this order and only as far as the op has them: q, k, v, o,
+    lse, document ids of q and k, position offset, prefix sums of q and k, used
+    lengths of q and k, sink, captures of the score region, captures of the
+    predicate, origin of batch and head, extents of q and k (not when packed),
+    batches (when packed or longest tiles come first), query heads, query heads
+    per kv head, number of tiles. Arrays are `!tile.global`s, numbers are i32.
+
     Requires: memrefs (after one-shot-bufferize), a schedule on the op (after
     attn-select-schedule) and a `fa4.target` on the module.
 

@@ -166,6 +166,31 @@ tile.kernel @stride(%nt: i32) target(#t) schedule(#s) {
 #t = #fa4.target<"sm_100a">
 #s = #fa4.schedule<forward, tile = 16 x 16, order = [two at 0]>
 !x = !tile.frag<16x16xf32>
+tile.def @two(%x: !x, %y: !x) -> !x {
+  tile.yield %x : !x
+}
+tile.kernel @unsigned(%nt: i32) target(#t) schedule(#s) {
+  tile.work @work(%t) tiles(%nt : i32) -> (%n) {
+    tile.yield %t : i32
+  }
+  tile.for_each_tile (%n) in @work {
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %zero = arith.constant 0.0 : f32
+    %z = tile.splat %zero : f32 -> !x
+    // expected-error @+1 {{expected a pipelined loop to compare its bounds as signed numbers, but got an unsigned one}}
+    %r = scf.for unsigned %i = %c0 to %n step %c1 iter_args(%acc = %z) -> (!x) : i32 {
+      %a = tile.step @two(%acc, %acc) : (!x, !x) -> !x
+      scf.yield %a : !x
+    }
+  }
+}
+
+// -----
+
+#t = #fa4.target<"sm_100a">
+#s = #fa4.schedule<forward, tile = 16 x 16, order = [two at 0]>
+!x = !tile.frag<16x16xf32>
 !g = !tile.global<16x16xf32>
 tile.def @two(%x: !x, %y: !x) -> !x {
   tile.yield %x : !x

@@ -47,11 +47,12 @@ static bool runsAtLeast(scf::ForOp loop, KernelOp kernel, int64_t trips) {
 static scf::ForOp guardTripCount(RewriterBase &rewriter, scf::ForOp loop, int64_t trips) {
   Location loc = loop.getLoc();
   rewriter.setInsertionPoint(loop);
+  // No difference of the bounds: that of a loop without trips can overflow.
   Type type = loop.getUpperBound().getType();
   Value needed = arith::ConstantOp::create(rewriter, loc, rewriter.getIntegerAttr(type, trips));
-  Value count =
-      rewriter.createOrFold<arith::SubIOp>(loc, loop.getUpperBound(), loop.getLowerBound());
-  Value enough = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::sge, count, needed);
+  Value last = rewriter.createOrFold<arith::AddIOp>(loc, loop.getLowerBound(), needed);
+  Value enough =
+      arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::sge, loop.getUpperBound(), last);
   scf::ForOp rotated;
   auto emitLoop = [&](OpBuilder &builder, Location) {
     auto copy = cast<scf::ForOp>(builder.clone(*loop));
@@ -92,6 +93,11 @@ struct TilePipelineLoop : public fa4::tile::impl::TilePipelineLoopBase<TilePipel
     if (getConstantIntValue(loop.getStep()) != 1) {
       loop.emitError("expected the step of a pipelined loop to be the constant 1, but got '")
           << loop.getStep() << "'";
+      return signalPassFailure();
+    }
+    if (loop.getUnsignedCmp()) {
+      loop.emitError("expected a pipelined loop to compare its bounds as signed numbers, but got "
+                     "an unsigned one");
       return signalPassFailure();
     }
     if (failed(PipelineLoopOrder::create(loop, plan.order))) {
