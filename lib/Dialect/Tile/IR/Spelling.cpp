@@ -284,6 +284,22 @@ void fa4::tile::printSide(OpAsmPrinter &printer, Operation *, UnitAttr other) {
   printer << (other ? "other" : "own");
 }
 
+ParseResult fa4::tile::parseHome(OpAsmParser &parser, UnitAttr &onLeader, UnitAttr &onPeer) {
+  if (failed(parser.parseOptionalKeyword("on"))) {
+    return success();
+  }
+  if (succeeded(parser.parseOptionalKeyword("peer"))) {
+    onPeer = parser.getBuilder().getUnitAttr();
+    return success();
+  }
+  onLeader = parser.getBuilder().getUnitAttr();
+  return parser.parseKeyword("leader");
+}
+
+void fa4::tile::printHome(OpAsmPrinter &printer, Operation *, UnitAttr onLeader, UnitAttr onPeer) {
+  printer << (onLeader ? " on leader" : onPeer ? " on peer" : "");
+}
+
 ParseResult fa4::tile::parseAwaitType(OpAsmParser &parser, Type &async, Type &result) {
   if (succeeded(parser.parseOptionalColon()) && parser.parseType(result)) {
     return failure();

@@ -80,6 +80,12 @@ void printIntegers(mlir::OpAsmPrinter &printer, mlir::Operation *op,
 mlir::ParseResult parseSide(mlir::OpAsmParser &parser, mlir::UnitAttr &other);
 void printSide(mlir::OpAsmPrinter &printer, mlir::Operation *op, mlir::UnitAttr other);
 
+/// ` on leader`, ` on peer` or nothing: whose barrier.
+mlir::ParseResult parseHome(mlir::OpAsmParser &parser, mlir::UnitAttr &onLeader,
+                            mlir::UnitAttr &onPeer);
+void printHome(mlir::OpAsmPrinter &printer, mlir::Operation *op, mlir::UnitAttr onLeader,
+               mlir::UnitAttr onPeer);
+
 /// `: T` for an async with a value of type T, nothing for one without.
 mlir::ParseResult parseAwaitType(mlir::OpAsmParser &parser, mlir::Type &async, mlir::Type &result);
 void printAwaitType(mlir::OpAsmPrinter &printer, mlir::Operation *op, mlir::Type async,

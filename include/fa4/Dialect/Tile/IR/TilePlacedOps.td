@@ -193,7 +193,7 @@ def Tile_BarrierExpectOp : Tile_BarrierUseOp<"barrier.expect"> {
   let arguments = !con(barrierPlace, (ins I64Attr:$bytes, UnitAttr:$on_leader, UnitAttr:$on_peer));
   let assemblyFormat = [{
     custom<Slot>($cursor, type($cursor), $barrier, $element, $static_element)
-    `bytes` `(` $bytes `)` (`on` `leader` $on_leader^)? (`on` `peer` $on_peer^)? attr-dict
+    `bytes` `(` $bytes `)` `` custom<Home>($on_leader, $on_peer) attr-dict
   }];
   let hasVerifier = 1;
 }
