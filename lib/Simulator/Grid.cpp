@@ -28,6 +28,8 @@ static constexpr uint32_t registersPerSm = 65536;
 static constexpr uint32_t maxRegisters = 255;
 /// Opt-in limit of CTAs per cluster (8 is the portable one).
 static constexpr uint64_t maxCluster = 16;
+/// Per cluster; FlashAttention-4's forward kernel takes about 10 MB.
+static constexpr uint64_t maxHostBytes = uint64_t(1) << 32;
 /// Measured on an H200 (simulator-facts 4.2): 227 KB usable per CTA.
 static constexpr uint64_t maxShared = 232448;
 
@@ -108,6 +110,16 @@ bool Grid::prepare() {
     return false;
   }
   clusterCount = launch.grid.count() / perCluster;
+  // Virtual registers and local memory are the text's choice, so the host's
+  // memory is guarded.
+  uint64_t warps = divideCeil(threads, warpLanes) * perCluster;
+  uint64_t hostBytes = warps * (kernel.registerBytes + uint64_t(2) * warpLanes * kernel.localBytes);
+  if (hostBytes > maxHostBytes) {
+    fault(FaultId::Incomplete, "expected registers and local memory of a cluster to take at most " +
+                                   Twine(maxHostBytes) + " bytes of the host, but got " +
+                                   Twine(hostBytes));
+    return false;
+  }
   dynamicOffset = alignTo(kernel.staticSharedBytes, kernel.dynamicAlignment);
   sharedBytes = dynamicOffset + launch.dynamicSharedBytes;
   if (sharedBytes > maxShared) {

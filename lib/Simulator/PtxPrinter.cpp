@@ -82,7 +82,9 @@ static void printVariable(raw_ostream &os, const Variable &v) {
     os << '.' << v.linkage << ' ';
   }
   os << '.' << v.space;
-  if (v.space != "param" && v.alignment != 0) {
+  // A pointer's alignment is that of its target and stands behind the type.
+  bool ofTarget = !v.attributes.empty();
+  if (!ofTarget && v.alignment != 0) {
     os << " .align " << v.alignment;
   }
   if (v.vectorWidth > 1) {
@@ -92,7 +94,7 @@ static void printVariable(raw_ostream &os, const Variable &v) {
   for (StringRef a : v.attributes) {
     os << " ." << a;
   }
-  if (v.space == "param" && v.alignment != 0) {
+  if (ofTarget && v.alignment != 0) {
     os << " .align " << v.alignment;
   }
   os << ' ' << v.name;
@@ -133,13 +135,14 @@ static void printBlock(raw_ostream &os, const Block &block, unsigned indent) {
       os << s->name << ':';
       break;
     case Statement::Kind::Variable:
-      interleave(
-          s->variables, os,
-          [&](const Variable &v) {
-            printVariable(os, v);
-            os << ';';
-          },
-          "\n");
+      for (const Variable &v : s->variables) {
+        if (&v != &s->variables.front()) {
+          os << '\n';
+          os.indent(indent);
+        }
+        printVariable(os, v);
+        os << ';';
+      }
       break;
     case Statement::Kind::Block:
       os << "{\n";
