@@ -26,10 +26,10 @@ using namespace mlir;
 
 namespace fa4::driver {
 
-/// The register block of a product: accumulators of 16 floats for 8 rows fill
-/// half of AVX-512's 32 registers; other hosts have half the registers or half
-/// the width, where 4 rows are what fits.
-static int64_t mmaRowsOfHost() { return llvm::sys::getHostCPUFeatures().lookup("avx512f") ? 8 : 4; }
+/// The register block of a product: accumulators of 16 doubles for 8 rows fill
+/// half of AVX-512's 32 registers; hosts with half the registers of half the
+/// width have room for 2 rows.
+static int64_t mmaRowsOfHost() { return llvm::sys::getHostCPUFeatures().lookup("avx512f") ? 8 : 2; }
 
 /// Four shares per thread even out tiles of different length.
 static int64_t workersOfHost() {
@@ -90,6 +90,12 @@ llvm::Expected<std::unique_ptr<HostProgram>> HostProgram::create(ModuleOp module
     return llvm::createStringError("expected the module to be lowered for the host, but a pass "
                                    "failed");
   }
+  return compileLowered(*copy, threading);
+}
+
+llvm::Expected<std::unique_ptr<HostProgram>> HostProgram::compileLowered(ModuleOp module,
+                                                                         Threading threading) {
+  OwningOpRef<ModuleOp> copy(cast<ModuleOp>(module->clone()));
   exposeEntries(*copy);
   std::unique_ptr<HostProgram> program(new HostProgram());
   for (auto function : copy->getOps<func::FuncOp>()) {
@@ -134,9 +140,6 @@ static llvm::Error checkArgument(Type type, const Argument &argument, size_t num
     return refuse("of rank " + llvm::Twine(memref.getRank()),
                   "rank " + llvm::Twine(array.getShape().size()));
   }
-  SmallVector<int64_t> strides;
-  int64_t offset;
-  bool strided = succeeded(memref.getStridesAndOffset(strides, offset));
   for (int64_t dim = 0; dim < memref.getRank(); ++dim) {
     int64_t extent = array.getShape()[dim];
     if (!memref.isDynamicDim(dim) && memref.getDimSize(dim) != extent) {
@@ -144,8 +147,13 @@ static llvm::Error checkArgument(Type type, const Argument &argument, size_t num
                         llvm::Twine(dim),
                     llvm::Twine(extent));
     }
+  }
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  bool strided = succeeded(memref.getStridesAndOffset(strides, offset));
+  for (int64_t dim = 0; strided && dim < memref.getRank(); ++dim) {
     // Strides of extents up to 1 are never used (S2).
-    if (strided && extent > 1 && !ShapedType::isDynamic(strides[dim]) &&
+    if (array.getShape()[dim] > 1 && !ShapedType::isDynamic(strides[dim]) &&
         strides[dim] != array.getStrides()[dim]) {
       return refuse("of stride " + llvm::Twine(strides[dim]) + " in dimension " + llvm::Twine(dim),
                     llvm::Twine(array.getStrides()[dim]));

@@ -36,8 +36,12 @@ std::optional<support::NpyType> getArrayType(mlir::Type type);
 
 class HostProgram {
 public:
+  /// Lowers a copy of `module` and compiles it.
   static llvm::Expected<std::unique_ptr<HostProgram>> create(mlir::ModuleOp module,
                                                              Threading threading);
+  /// Compiles a module that is at `HostStage::Upstream`.
+  static llvm::Expected<std::unique_ptr<HostProgram>> compileLowered(mlir::ModuleOp module,
+                                                                     Threading threading);
 
   /// Calls `entry`, whose arguments are tensors, memrefs, f32 or i32 scalars.
   /// Returns the arrays that it returns.

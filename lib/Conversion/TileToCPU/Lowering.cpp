@@ -271,7 +271,7 @@ LogicalResult Lowering::lowerIf(Operation *op) {
 
 /// Ops of no tile dialect are copied, with everything in them.
 static LogicalResult copyOp(Lowering &lowering, Operation *op) {
-  WalkResult clean = op->walk([&](Operation *inner) {
+  WalkResult clean = op->walk<WalkOrder::PreOrder>([&](Operation *inner) {
     auto isTile = [](Type type) { return isa<FragType, GlobalType>(type); };
     if (isa_and_present<TileDialect>(inner->getDialect()) ||
         llvm::any_of(inner->getOperandTypes(), isTile) ||

@@ -5,11 +5,11 @@
 //===----------------------------------------------------------------------===//
 //
 // A product keeps a block of rows by one strip in registers and walks k inside:
-// per step one strip of B and one broadcast number of A per row. Like the matrix
-// units, it sums 16 products from zero before it adds them to the accumulator:
-// a large partial sum then costs one rounding per 16 products. The order is that
-// of k, whatever the blocking, so a product cut at a multiple of 16 gives the
-// same bits.
+// per step one strip of B and one broadcast number of A per row. Sums are kept in
+// f64, where products of 16-bit floats are exact, and rounded to f32 once: a row
+// of scores whose terms cancel still has lse within R2, which a chain of f32
+// additions misses at logits of -6e4 or of large spread. The order is that of k,
+// whatever the blocking.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,10 +23,6 @@ using namespace mlir;
 
 namespace fa4::tile::cpu {
 
-/// Products summed before they meet the accumulator: the k extent of one 16-bit
-/// matrix instruction (PTX ISA, tcgen05.mma kind::f16 and wgmma .bf16: K = 16).
-constexpr int64_t kDepthBlock = 16;
-
 namespace {
 /// What one register block needs of the whole product.
 struct Product {
@@ -35,42 +31,24 @@ struct Product {
 };
 } // namespace
 
+static Value toDouble(ImplicitLocOpBuilder &b, Value value) {
+  Type type = b.getF64Type();
+  if (auto vector = dyn_cast<VectorType>(value.getType())) {
+    type = vector.clone(type);
+  }
+  return arith::ExtFOp::create(b, type, value);
+}
+
 static Value startOf(ImplicitLocOpBuilder &b, const Product &product, const Strip &strip) {
-  auto type = VectorType::get({strip.width}, b.getF32Type());
-  Value zero = floatConstant(b, type, 0.0);
+  Value zero = floatConstant(b, VectorType::get({strip.width}, b.getF64Type()), 0.0);
   if (!product.onto) {
     return zero;
   }
-  Value before = loadStrip(b, product.onto, strip);
+  Value before = toDouble(b, loadStrip(b, product.onto, strip));
   if (!product.skip) {
     return before;
   }
   return arith::SelectOp::create(b, product.skip, zero, before);
-}
-
-/// `totals` plus the products of k = first .. first + depth - 1, for each strip.
-static SmallVector<Value> addProducts(ImplicitLocOpBuilder &b, const Product &product,
-                                      ArrayRef<Strip> strips, ArrayRef<Value> totals, Value first,
-                                      int64_t depth) {
-  int64_t width = strips.front().width;
-  Value zero = floatConstant(b, VectorType::get({width}, b.getF32Type()), 0.0);
-  auto products = scf::ForOp::create(b, first, addIndex(b, first, depth), indexConstant(b, 1),
-                                     SmallVector<Value>(strips.size(), zero));
-  ImplicitLocOpBuilder inner(b.getLoc(), b.getContext());
-  inner.setInsertionPointToEnd(products.getBody());
-  Value k = products.getInductionVar();
-  Value right = loadStrip(inner, product.b, Strip{k, strips.front().column, width});
-  SmallVector<Value> sums;
-  for (auto [sum, strip] : llvm::zip_equal(products.getRegionIterArgs(), strips)) {
-    Value left = memref::LoadOp::create(inner, product.a, ValueRange{strip.row, k});
-    sums.push_back(vector::FMAOp::create(inner, broadcast(inner, left, width), right, sum));
-  }
-  scf::YieldOp::create(inner, sums);
-  SmallVector<Value> next;
-  for (auto [total, sum] : llvm::zip_equal(totals, products.getResults())) {
-    next.push_back(arith::AddFOp::create(b, total, sum));
-  }
-  return next;
 }
 
 /// Rows row .. row + rows - 1, columns column .. column + width - 1.
@@ -82,23 +60,22 @@ static void emitBlock(ImplicitLocOpBuilder &b, const Product &product, Value row
     strips.push_back(Strip{addIndex(b, row, r), column, width});
     starts.push_back(startOf(b, product, strips.back()));
   }
-  int64_t full = product.depth / kDepthBlock * kDepthBlock;
-  SmallVector<Value> totals = std::move(starts);
-  if (full > 0) {
-    auto blocks = scf::ForOp::create(b, indexConstant(b, 0), indexConstant(b, full),
-                                     indexConstant(b, kDepthBlock), totals);
-    ImplicitLocOpBuilder inner(b.getLoc(), b.getContext());
-    inner.setInsertionPointToEnd(blocks.getBody());
-    SmallVector<Value> carried(blocks.getRegionIterArgs());
-    scf::YieldOp::create(
-        inner, addProducts(inner, product, strips, carried, blocks.getInductionVar(), kDepthBlock));
-    totals.assign(blocks.getResults().begin(), blocks.getResults().end());
+  auto loop = scf::ForOp::create(b, indexConstant(b, 0), indexConstant(b, product.depth),
+                                 indexConstant(b, 1), starts);
+  ImplicitLocOpBuilder inner(b.getLoc(), b.getContext());
+  inner.setInsertionPointToEnd(loop.getBody());
+  Value k = loop.getInductionVar();
+  Value right = toDouble(inner, loadStrip(inner, product.b, Strip{k, column, width}));
+  SmallVector<Value> sums;
+  for (auto [sum, strip] : llvm::zip_equal(loop.getRegionIterArgs(), strips)) {
+    Value left = memref::LoadOp::create(inner, product.a, ValueRange{strip.row, k});
+    sums.push_back(
+        vector::FMAOp::create(inner, broadcast(inner, toDouble(inner, left), width), right, sum));
   }
-  if (full != product.depth) {
-    totals = addProducts(b, product, strips, totals, indexConstant(b, full), product.depth - full);
-  }
-  for (int64_t r = 0; r < rows; ++r) {
-    storeStrip(b, totals[r], product.out, strips[r]);
+  scf::YieldOp::create(inner, sums);
+  for (auto [sum, strip] : llvm::zip_equal(loop.getResults(), strips)) {
+    auto rounded = VectorType::get({width}, b.getF32Type());
+    storeStrip(b, arith::TruncFOp::create(b, rounded, sum), product.out, strip);
   }
 }
 

@@ -68,7 +68,7 @@ struct ConvertTileToCPU : fa4::impl::ConvertTileToCPUBase<ConvertTileToCPU> {
     ModuleOp module = getOperation();
     if (workers < 1 || mmaRows < 1) {
       module.emitError("expected workers and mma-rows to be positive, but got ")
-          << workers << " and " << mmaRows;
+          << workers.getValue() << " and " << mmaRows.getValue();
       return signalPassFailure();
     }
     if (failed(checkRunsOnHost(module)) || failed(lowerKernels(module))) {
