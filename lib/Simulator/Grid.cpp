@@ -130,8 +130,10 @@ bool Grid::prepare() {
   // What ptxas may use: .maxnreg, or what lets minnctapersm CTAs fit; register
   // files are allocated in units of eight per thread.
   launchRegisters = launch.registers ? launch.registers : kernel.maxnreg;
-  if (launchRegisters == 0 && isSet(kernel.reqntid) && kernel.minnctapersm != 0) {
-    uint64_t fit = registersPerSm / (alignTo(threads, warpLanes) * kernel.minnctapersm);
+  const uint32_t(&declared)[3] = isSet(kernel.reqntid) ? kernel.reqntid : kernel.maxntid;
+  if (launchRegisters == 0 && isSet(declared) && kernel.minnctapersm != 0) {
+    uint64_t most = uint64_t(declared[0]) * declared[1] * declared[2];
+    uint64_t fit = registersPerSm / (alignTo(most, warpLanes) * kernel.minnctapersm);
     launchRegisters = std::min<uint64_t>(fit, maxRegisters) & ~7u;
   }
   if (alignTo(launchRegisters, 8) * alignTo(threads, warpLanes) > registersPerSm) {

@@ -271,8 +271,8 @@ static Step execSetMaxReg(Warp &w, const Inst &i, LaneMask m) {
   if (w.grid->launchRegisters == 0) {
     // Without a register count at entry ptxas drops the instruction.
     return w.fault(FaultId::SmrNoEffect, i, m,
-                   "expected the entry to fix its registers (.maxnreg, or .reqntid with "
-                   ".minnctapersm), but got neither: ptxas ignores setmaxnreg");
+                   "expected the entry to fix its registers (.maxnreg, or .reqntid or "
+                   ".maxntid with .minnctapersm), but got neither: ptxas ignores setmaxnreg");
   }
   if (f.stage == 0) {
     if (increase ? wanted < w.registerCount : wanted > w.registerCount) {

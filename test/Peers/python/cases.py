@@ -1,21 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The peers: for each, its launch description, inputs, float64 results, bounds."""
 
+import copy
 import json
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from arrays import attention, product, rounded, yardstick
 from bundles import address, box_map, bundle, ceildiv, extent, f32, i32, i64, stride, tensor
 from flash_attention_parameters import parameters
 
-# semantics.md R7: twice the yardstick's error, and never stricter than a rounding
-# of the largest value of v to the output's type.
-FLOOR = {"bf16": 2.0**-9, "f16": 2.0**-12}
+# Half a unit in the last place of the output's type, relative to the largest significand.
+ROUNDING = {"bf16": 2.0**-9, "f16": 2.0**-12}
 # Exponentials of FlashAttention-4 on Blackwell are partly a cubic polynomial, wrong
 # by at most 8.8e-5 (its paper); a row's sum inherits that.
-LSE_BOUND = 2.0**-13
+POLYNOMIAL = 8.8e-5
+
+
+# A product over one tile less.
+LESS_DEPTH = i32(["-", extent("a", 1), 64])
 
 
 @dataclass
@@ -34,10 +38,17 @@ class Case:
     bundle: dict
     inputs: dict  # name -> (array, kind)
     results: dict  # name -> Result
-    shapes: dict = field(default_factory=dict)
+    # Number and replacement of one parameter that has to make the results wrong.
+    spoiler: tuple
 
-    def __post_init__(self):
-        self.shapes = {name: result.want.shape for name, result in self.results.items()}
+    def shapes(self):
+        return {name: result.want.shape for name, result in self.results.items()}
+
+    def spoiled(self):
+        description = copy.deepcopy(self.bundle)
+        index, parameter = self.spoiler
+        description["launches"][0]["parameters"][index] = parameter
+        return description
 
 
 def random(seed, *shape):
@@ -70,7 +81,8 @@ def cuda_wgmma(folder):
     # Four stages of 128x64 and 128x64 in bf16.
     description = bundle("sm_90a", f"{name}.ptx", arguments, "wgmma_gemm", grid, 384, 4 * 2 * 128 * 64 * 2,
                          [*maps, address("c"), *dims], [2, 1, 1])
-    return Case(name, "nvcc", description, inputs, {"c": Result(want, bound, "f32")})
+    return Case(name, "nvcc", description, inputs, {"c": Result(want, bound, "f32")},
+                (5, LESS_DEPTH))
 
 
 def cuda_tcgen05(folder):
@@ -84,7 +96,8 @@ def cuda_tcgen05(folder):
     shared = 3 * 2 * 128 * 64 * 2 + 128 * 32 * 4
     description = bundle("sm_100a", f"{name}.ptx", arguments, "tcgen05_gemm", grid, 256, shared,
                          [*maps, i32(extent("a", 1))])
-    return Case(name, "nvcc", description, inputs, {"c": Result(want, bound, "f32")})
+    return Case(name, "nvcc", description, inputs, {"c": Result(want, bound, "f32")},
+                (3, LESS_DEPTH))
 
 
 def cuda_cluster_reduce(folder, arch):
@@ -101,7 +114,8 @@ def cuda_cluster_reduce(folder, arch):
     bound = want * (columns + 2) * 2.0**-24
     counts = np.full(rows, 4 * 32.0)  # 32 threads of each of four CTAs
     return Case(name, "nvcc", description, {"x": (x, "f32")},
-                {"y": Result(want, bound, "f32"), "counts": Result(counts, counts * 0, "i32")})
+                {"y": Result(want, bound, "f32"), "counts": Result(counts, counts * 0, "i32")},
+                (3, i32(["-", extent("x", 1), 4])))
 
 
 def cuda_softmax(folder, arch):
@@ -116,7 +130,8 @@ def cuda_softmax(folder, arch):
     # Half a unit of f16 (2^-25 below its normal range), and what f32 adds:
     # exponents up to 32 lose 5 bits of the argument.
     bound = np.maximum(want * 2.0**-11, 2.0**-25) + want * (columns * 2.0**-24 + 2.0**-18)
-    return Case(name, "nvcc", description, {"x": (x, "f32")}, {"y": Result(want, bound, "f16")})
+    return Case(name, "nvcc", description, {"x": (x, "f32")}, {"y": Result(want, bound, "f16")},
+                (3, i32(["-", extent("x", 1), 4])))
 
 
 def triton_pointers(folder, target):
@@ -130,7 +145,8 @@ def triton_pointers(folder, target):
     no_scratch = [i64(0), i64(0)]
     description = bundle(f"sm_{target}a", f"{name}.ptx", arguments, meta["entry"], grid, meta["threads"], meta["shared"],
                          [address("a"), address("b"), address("c"), *map(i32, numbers), *no_scratch])
-    return Case(name, "Triton", description, inputs, {"c": Result(want, bound, "f32")})
+    return Case(name, "Triton", description, inputs, {"c": Result(want, bound, "f32")},
+                (5, LESS_DEPTH))
 
 
 def triton_descriptors(folder, target, suffix=""):
@@ -146,23 +162,30 @@ def triton_descriptors(folder, target, suffix=""):
     params += [i32(extent("a", 0)), i32(extent("b", 0)), i32(extent("a", 1)), i64(0), i64(0)]
     description = bundle(f"sm_{target}a", f"{name}.ptx", arguments, meta["entry"], grid, meta["threads"], meta["shared"],
                          params)
-    return Case(name, "Triton", description, inputs, {"c": Result(want, bound + np.abs(want) * 2.0**-8, "bf16")})
+    return Case(name, "Triton", description, inputs, {"c": Result(want, bound + np.abs(want) * 2.0**-8, "bf16")},
+                (17, LESS_DEPTH))
 
 
-def attention_inputs(heads, sequence, head_dim, kind):
-    return [rounded(random(seed, heads, sequence, head_dim), kind) for seed in (5, 6, 7)]
+def attention_inputs(heads, queries, keys, head_dim, kind):
+    return [rounded(random(seed, heads, rows, head_dim), kind) for seed, rows in ((5, queries), (6, keys), (7, keys))]
 
 
-def output_bound(q, k, v, scale, want, kind):
-    error = np.abs(yardstick(q, k, v, scale, kind) - want).max()
-    return np.full(want.shape, max(2 * error, FLOOR[kind] * np.abs(v).max()))
+def attention_results(q, k, v, scale, kind):
+    """Outputs and bounds, row by row: a row far down has small values.
+
+    For the output the rule of semantics.md R7, twice the yardstick's error plus a
+    rounding; for lse what sums in f32 cost."""
+    want, lse = attention(q, k, v, scale)
+    error = np.abs(yardstick(q, k, v, scale, kind) - want).max(-1, keepdims=True)
+    bound = 2 * error + ROUNDING[kind] * np.abs(want).max(-1, keepdims=True)
+    return Result(want, np.broadcast_to(bound, want.shape), kind), Result(lse, 2.0**-20 + 2.0**-21 * np.abs(lse), "f32")
 
 
 def triton_attention(folder, target, head_dim):
     heads, sequence, kind = 2, 200, "f16"
-    q, k, v = attention_inputs(heads, sequence, head_dim, kind)
+    q, k, v = attention_inputs(heads, sequence, sequence, head_dim, kind)
     scale = head_dim**-0.5
-    want, lse = attention(q, k, v, scale)
+    o, lse = attention_results(q, k, v, scale, kind)
     name = f"triton_attention_d{head_dim}_sm{target}"
     meta = meta_of(folder, name)
     arguments = [*(tensor(t, kind, 3) for t in "qkv"), tensor("o", kind, 3, "write"), tensor("lse", "f32", 2, "write")]
@@ -171,31 +194,32 @@ def triton_attention(folder, target, head_dim):
     grid = [ceildiv(extent("q", 1), 128), extent("q", 0), 1]
     description = bundle(f"sm_{target}a", f"{name}.ptx", arguments, meta["entry"], grid, meta["threads"], meta["shared"],
                          params)
-    results = {"o": Result(want, output_bound(q, k, v, scale, want, kind), kind),
-               "lse": Result(lse, np.full(lse.shape, LSE_BOUND), "f32")}
-    return Case(name, "Triton", description, {"q": (q, kind), "k": (k, kind), "v": (v, kind)}, results)
+    return Case(name, "Triton", description, {"q": (q, kind), "k": (k, kind), "v": (v, kind)},
+                {"o": o, "lse": lse}, (5, f32(1.02 * scale * np.log2(np.e))))
 
 
-def flash_attention(folder, arch, sequence):
+def flash_attention(folder, arch, queries, keys):
+    """The mask is aligned to the last query and the last key."""
     heads, kind = 2, "bf16"
-    q, k, v = attention_inputs(heads, sequence, 128, kind)
+    q, k, v = attention_inputs(heads, queries, keys, 128, kind)
     scale = 128**-0.5
-    want, lse = attention(q, k, v, scale)
-    bound = output_bound(q, k, v, scale, want, kind)
-    name = f"flash_attention_{arch}_s{sequence}"
-    meta = meta_of(folder, name)
-    params, ctas = parameters(arch, sequence, heads, 1, scale)
+    o, lse = attention_results(q, k, v, scale, kind)
+    if arch == "sm_100a":
+        lse.bound = lse.bound + POLYNOMIAL
+    kernel = f"flash_attention_{arch}_s{queries}"
+    name = kernel if keys == queries else f"{kernel}_keys{keys}"
+    meta = meta_of(folder, kernel)
+    params, ctas = parameters(arch, queries, keys, heads, 1, scale)
     arguments = [*(tensor(t, kind, 4) for t in "qkv"), tensor("o", kind, 4, "write"), tensor("lse", "f32", 3, "write")]
-    description = bundle(arch, f"{name}.ptx", arguments, meta["entry"], [ctas, 1, 1], meta["threads"], meta["shared"],
+    description = bundle(arch, f"{kernel}.ptx", arguments, meta["entry"], [ctas, 1, 1], meta["threads"], meta["shared"],
                          params)
 
     def by_row(x):  # [head, row, depth] to [batch, row, head, depth]
         return x.transpose(1, 0, 2)[None]
 
-    results = {"o": Result(by_row(want), by_row(bound), kind),
-               "lse": Result(lse[None], np.full((1, *lse.shape), LSE_BOUND), "f32")}
+    results = {"o": Result(by_row(o.want), by_row(o.bound), kind), "lse": Result(lse.want[None], lse.bound[None], "f32")}
     inputs = {"q": (by_row(q), kind), "k": (by_row(k), kind), "v": (by_row(v), kind)}
-    return Case(name, "FlashAttention-4", description, inputs, results)
+    return Case(name, "FlashAttention-4", description, inputs, results, (9, f32(1.02 * scale * np.log2(np.e))))
 
 
 def all_cases(folder):
@@ -211,5 +235,5 @@ def all_cases(folder):
             yield lambda target=target, head_dim=head_dim: triton_attention(folder, target, head_dim)
     yield lambda: triton_descriptors(folder, 100, "_specialized")
     for arch in ("sm_90a", "sm_100a"):
-        for sequence in (256, 1000):
-            yield lambda arch=arch, sequence=sequence: flash_attention(folder, arch, sequence)
+        for queries, keys in ((256, 256), (1000, 1000), (256, 4096)):
+            yield lambda arch=arch, q=queries, k=keys: flash_attention(folder, arch, q, k)

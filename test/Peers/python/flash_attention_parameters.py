@@ -27,8 +27,8 @@ def fast_division(d):
                   (9, {"kind": "i8", "value": max(log - 1, 0)}))
 
 
-def heads_per_cache(sequence):
-    one_head = sequence * (HEAD_DIM + HEAD_DIM) * 2
+def heads_per_cache(keys):
+    one_head = keys * (HEAD_DIM + HEAD_DIM) * 2
     return 1 if one_head > CACHE_BYTES else 2 ** int(math.log2(CACHE_BYTES // one_head))
 
 
@@ -41,11 +41,11 @@ def tile_map(name):
     return box_map(name, "bf16", (3, 1, 2, 0), (64, 128, 1, 1))
 
 
-def parameters(arch, sequence, heads, batch, scale):
+def parameters(arch, queries, keys, heads, batch, scale):
     """The parameters and the number of CTAs."""
     rows = 256 if arch == "sm_100a" else 128
-    blocks = ceil_div(sequence, rows)
-    swizzle = heads_per_cache(sequence)
+    blocks = ceil_div(queries, rows)
+    swizzle = heads_per_cache(keys)
     groups, rest = divmod(heads * batch, swizzle)
     total = blocks * heads * batch
     lse = struct(40, (0, address("lse")), (8, i32(extent("lse", 2))), (12, i32(extent("lse", 1))),
