@@ -11,6 +11,10 @@
 #include "mlir/InitAllPasses.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 
+#ifdef FA4_TEST_PASSES
+#include "TestPasses.h"
+#endif
+
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   mlir::registerAllDialects(registry);
@@ -18,6 +22,9 @@ int main(int argc, char **argv) {
   mlir::registerAllPasses();
   fa4::registerAllDialects(registry);
   fa4::registerAllPasses();
+#ifdef FA4_TEST_PASSES
+  fa4::test::registerTestPasses();
+#endif
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "FA4 attention compiler: pass driver\n", registry));
 }

@@ -24,7 +24,6 @@ struct WrittenOperand {
   FlatSymbolRefAttr view;
   OptionalOperand element;
   IntegerAttr staticElement;
-  SMLoc loc;
 
   bool isFragment() const { return handle && !view; }
 };
@@ -62,7 +61,7 @@ static void addPlace(OperationState &result, const WrittenOperand &operand, Stri
 static FailureOr<Type> parseTypes(OpAsmParser &parser, ArrayRef<WrittenOperand *> operands) {
   SmallVector<WrittenOperand *> fragments = llvm::filter_to_vector(
       operands, [](WrittenOperand *operand) { return operand->isFragment(); });
-  SMLoc loc = parser.getCurrentLocation();
+  SMLoc loc = parser.getNameLoc();
   Type result;
   ArrayRef<Type> types;
   if (succeeded(parser.parseOptionalColon())) {

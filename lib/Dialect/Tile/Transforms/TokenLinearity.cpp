@@ -115,8 +115,8 @@ LogicalResult TokenUses::verifyBlock(Block *block) {
   if (end) {
     return success();
   }
-  return emitError(token.getLoc()) << "expected the token of '" << token.getType()
-                                   << "' to end on every path, but got a path on which it does not";
+  return emitError(token.getLoc()) << "expected the token " << token.getType()
+                                   << " to end on every path, but got a path on which it does not";
 }
 
 LogicalResult fa4::tile::verifyTokenLinearity(Operation *root) {
