@@ -14,6 +14,7 @@
 #include "fa4/Dialect/FA4/IR/FA4Dialect.h"
 #include "fa4/Dialect/Tile/IR/TileDialect.h"
 #include "fa4/Dialect/Tile/Transforms/Passes.h"
+#include "fa4/Pipelines/Pipelines.h"
 
 void fa4::registerAllDialects(mlir::DialectRegistry &registry) {
   registry.insert<FA4Dialect, attn::AttnDialect, tile::TileDialect>();
@@ -29,4 +30,5 @@ void fa4::registerAllPasses() {
   registerFA4ConversionPasses();
   attn::registerFA4AttnPasses();
   tile::registerTilePasses();
+  registerPipelines();
 }

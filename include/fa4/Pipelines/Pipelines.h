@@ -1,0 +1,41 @@
+//===- Pipelines.h - pipelines from level to level --------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Flat lists of passes, one builder per stretch of levels. The verifier of the
+// level that a stretch reaches ends it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA4_PIPELINES_PIPELINES_H
+#define FA4_PIPELINES_PIPELINES_H
+
+#include "mlir/Pass/PassOptions.h"
+
+namespace mlir {
+class OpPassManager;
+} // namespace mlir
+
+namespace fa4 {
+
+struct AttnToTileOptions : public mlir::PassPipelineOptions<AttnToTileOptions> {
+  Option<bool> rotateLoops{*this, "rotate-loops",
+                           llvm::cl::desc("carry out the schedule's order of steps"),
+                           llvm::cl::init(true)};
+};
+
+/// `fa4-attn-to-tile`: attn on tensors or buffers to T0 kernels that carry out
+/// all that their schedules say at this level.
+void buildAttnToTilePipeline(mlir::OpPassManager &manager, const AttnToTileOptions &options);
+
+/// `fa4-attn-to-cpu`: the same, then to upstream dialects for the host.
+void buildAttnToCPUPipeline(mlir::OpPassManager &manager, const AttnToTileOptions &options);
+
+/// Registers the pipelines under their names.
+void registerPipelines();
+
+} // namespace fa4
+
+#endif // FA4_PIPELINES_PIPELINES_H

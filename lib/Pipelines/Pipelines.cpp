@@ -1,0 +1,62 @@
+//===- Pipelines.cpp - pipelines from level to level ----------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Every list is flat, and pinned by a test.
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa4/Pipelines/Pipelines.h"
+
+#include "fa4/Conversion/AttnToTile.h"
+#include "fa4/Conversion/TileToCPU.h"
+#include "fa4/Dialect/Attn/Transforms/Passes.h"
+#include "fa4/Dialect/Tile/IR/TileOps.h"
+#include "fa4/Dialect/Tile/Transforms/Passes.h"
+#include "mlir/Dialect/Bufferization/Transforms/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace fa4;
+
+void fa4::buildAttnToTilePipeline(OpPassManager &manager, const AttnToTileOptions &options) {
+  // attn: everything stated, one schedule per op.
+  OpPassManager &functions = manager.nest<func::FuncOp>();
+  functions.addPass(attn::createAttnLegalize());
+  functions.addPass(attn::createAttnSelectSchedule());
+  bufferization::OneShotBufferizePassOptions bufferize;
+  bufferize.bufferizeFunctionBoundaries = true;
+  // Tensors have no strides: whoever has some to pass states buffers.
+  bufferize.functionBoundaryTypeConversion = bufferization::LayoutMapOption::IdentityLayoutMap;
+  manager.addPass(bufferization::createOneShotBufferizePass(bufferize));
+  // T0: one logical thread, in program order.
+  manager.addPass(createConvertAttnToTile());
+  manager.addPass(createCSEPass());
+  OpPassManager &kernels = manager.nest<tile::KernelOp>();
+  kernels.addPass(tile::createTileSplitExp2());
+  kernels.addPass(tile::createTileLazyRescale());
+  kernels.addPass(tile::createTileSplitMma());
+  if (options.rotateLoops) {
+    kernels.addPass(tile::createTilePipelineLoop());
+  }
+  manager.addPass(tile::createTileVerifyT0());
+}
+
+void fa4::buildAttnToCPUPipeline(OpPassManager &manager, const AttnToTileOptions &options) {
+  buildAttnToTilePipeline(manager, options);
+  // Upstream dialects: no op or type of ours.
+  manager.addPass(createConvertTileToCPU());
+}
+
+void fa4::registerPipelines() {
+  PassPipelineRegistration<AttnToTileOptions>(
+      "fa4-attn-to-tile", "attention to tile programs of one logical thread (T0)",
+      buildAttnToTilePipeline);
+  PassPipelineRegistration<AttnToTileOptions>(
+      "fa4-attn-to-cpu", "attention to host loops on upstream dialects", buildAttnToCPUPipeline);
+}
