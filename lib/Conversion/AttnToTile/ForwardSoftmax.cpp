@@ -99,6 +99,13 @@ Value SoftmaxEmitter::inlineRegion(OpBuilder &body, Region &region, ValueRange a
   Block &block = region.front();
   for (Operation &inner : block.without_terminator()) {
     Operation *clone = body.clone(inner, mapping);
+    clone->walk([&](arith::ArithFastMathInterface math) {
+      if (op.getFast() && isa<math::MathDialect>(math->getDialect())) {
+        auto flags = arith::FastMathFlagsAttr::get(body.getContext(), arith::FastMathFlags::afn);
+        math->setAttr(math.getFastMathAttrName(), flags);
+      }
+    });
+    // Last, since a fetch that is not nested is the clone itself and goes away.
     clone->walk([&](attn::FetchOp fetch) {
       OpBuilder::InsertionGuard guard(body);
       body.setInsertionPoint(fetch);
@@ -107,12 +114,6 @@ Value SoftmaxEmitter::inlineRegion(OpBuilder &body, Region &region, ValueRange a
       fetch.getResult().replaceAllUsesWith(element);
       mapping.map(inner.getResults(), clone == fetch ? element : ValueRange(clone->getResults()));
       fetch.erase();
-    });
-    clone->walk([&](arith::ArithFastMathInterface math) {
-      if (op.getFast() && isa<math::MathDialect>(math->getDialect())) {
-        auto flags = arith::FastMathFlagsAttr::get(body.getContext(), arith::FastMathFlags::afn);
-        math->setAttr(math.getFastMathAttrName(), flags);
-      }
     });
   }
   return mapping.lookup(cast<attn::YieldOp>(block.getTerminator()).getValue());
