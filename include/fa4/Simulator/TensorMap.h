@@ -66,7 +66,7 @@ struct TensorMap {
   uint32_t footprint() const;
   /// What fills elements outside of the tensor, 16 bits at a time.
   uint16_t fillPattern() const;
-  /// The element as a load delivers it: tf32 types round, ftz types flush.
+  /// The element as a load delivers it: tf32 types round.
   uint32_t convertLoaded(uint32_t bits) const;
 
   void encode(llvm::MutableArrayRef<uint8_t> bytes) const;

