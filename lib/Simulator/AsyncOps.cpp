@@ -122,7 +122,7 @@ void fa4::sim::reduceElement(ReduceOp op, Type type, uint8_t *dst, const uint8_t
     std::memcpy(&v, src, 8);
     update<uint64_t>(dst, [=](uint64_t old) {
       double a = bitCast<double>(old);
-      return bitCast<uint64_t>(withNan(a + v, a, v));
+      return bitCast<uint64_t>(withPlainNan(a + v, a, v));
     });
     return;
   }

@@ -58,6 +58,17 @@ inline double withNan(double r, double a, double b = 0.0, double c = 0.0) {
                   : bitCast<double>(uint64_t(0xfff8) << 48);
 }
 
+/// The arithmetic unit's own f64 instructions prefer the second operand's NaN
+/// (division and root are software and keep to the first).
+inline double withLaterNan(double r, double a, double b, double c = 0.0) {
+  return withNan(r, b, a, c);
+}
+
+/// The memory system's f64 addition hands a NaN on as it is, the added one first.
+inline double withPlainNan(double r, double old, double added) {
+  return added != added ? added : old != old ? old : withNan(r, 0.0);
+}
+
 template <bool Ftz>
 inline float input(float v) {
   return Ftz ? flushToZero(v) : v;

@@ -88,7 +88,7 @@ static uint64_t apply(const AtomExtra &x, bool shared, uint64_t old, uint64_t v,
   case Type::F64:
     if (x.op == AtomOp::Add) {
       double a = bitCast<double>(old), b = bitCast<double>(v);
-      return bitCast<uint64_t>(withNan(a + b, a, b));
+      return bitCast<uint64_t>(shared ? withNan(a + b, a, b) : withPlainNan(a + b, a, b));
     }
     return applyInteger<uint64_t>(x.op, old, v, compare);
   case Type::F16: return applyHalves(x.op, old, v, false, false);

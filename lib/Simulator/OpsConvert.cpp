@@ -172,6 +172,9 @@ static uint64_t convert(const ConvertExtra &x, uint64_t bits) {
   if (fromFloat) {
     double v = widen(x.from, bits);
     if (v != v && x.to == Type::F64) {
+      if (x.ftz) { // measured: the flushing form loses sign and payload
+        return quietWide(x.from, 0x7fffffff);
+      }
       return quietWide(x.from, bits);
     }
     if (v != v && x.to == Type::F32 && x.from == Type::F64) {

@@ -25,15 +25,15 @@ enum class Op { Add, Sub, Mul };
 
 /// Multiplication and fma to nearest with .ftz: computed for all lanes, then the
 /// lanes that rounded to the smallest normal are looked at again.
-template <unsigned Count, bool HasC>
+template <unsigned Count, bool HasC, bool Sat>
 static Step execProductFtz(Warp &w, const Inst &i, LaneMask m) {
   const float *a = w.in<float>(i.a), *b = w.in<float>(i.b), *c = w.in<float>(i.c);
   float r[Count];
   uint32_t borderline = 0;
   FA4_LANE_LOOP
   for (unsigned l = 0; l < Count; ++l) {
-    r[l] = HasC ? fmaFloat<Rounding::Nearest, true, false>(a[l], b[l], c[l])
-                : mulFloat<Rounding::Nearest, true, false>(a[l], b[l]);
+    r[l] = HasC ? fmaFloat<Rounding::Nearest, true, Sat>(a[l], b[l], c[l])
+                : mulFloat<Rounding::Nearest, true, Sat>(a[l], b[l]);
     borderline |= (bitCast<uint32_t>(r[l]) & 0x7fffffffu) == smallestNormalBits;
   }
   if (__builtin_expect(borderline != 0, 0)) {
@@ -86,7 +86,7 @@ static ExecFn packedBinary(bool ftz) {
 
 template <Op O>
 static double binaryDouble(double a, double b) {
-  return withNan(O == Op::Add ? a + b : O == Op::Sub ? a - b : a * b, a, b);
+  return withLaterNan(O == Op::Add ? a + b : O == Op::Sub ? a - b : a * b, a, b);
 }
 
 template <Op O>
@@ -122,8 +122,10 @@ static void decodeFloatBinary(Decoder &d) {
     d.error("expected packed arithmetic without '.sat', but got it");
     return;
   }
-  if (O == Op::Mul && ftz && !sat && r == Rounding::Nearest) {
-    exec = packed ? execProductFtz<2 * warpLanes, false> : execProductFtz<warpLanes, false>;
+  if (O == Op::Mul && ftz && r == Rounding::Nearest) {
+    exec = packed ? execProductFtz<2 * warpLanes, false, false>
+           : sat  ? execProductFtz<warpLanes, false, true>
+                  : execProductFtz<warpLanes, false, false>;
   }
   decode2(d, exec, packed ? 64 : 32);
 }
@@ -219,7 +221,7 @@ static ExecFn fmaExec(bool packed, bool ftz, bool sat) {
 }
 
 static double fmaDouble(double a, double b, double c) {
-  return withNan(std::fma(a, b, c), a, b, c);
+  return withLaterNan(std::fma(a, b, c), a, b, c);
 }
 
 static void decodeFloatFma(Decoder &d) {
@@ -241,8 +243,10 @@ static void decodeFloatFma(Decoder &d) {
                 : r == Rounding::Down ? fmaExec<Rounding::Down>(packed, ftz, sat)
                 : r == Rounding::Up   ? fmaExec<Rounding::Up>(packed, ftz, sat)
                                       : fmaExec<Rounding::Nearest>(packed, ftz, sat);
-  if (ftz && !sat && r == Rounding::Nearest) {
-    exec = packed ? execProductFtz<2 * warpLanes, true> : execProductFtz<warpLanes, true>;
+  if (ftz && r == Rounding::Nearest) {
+    exec = packed ? execProductFtz<2 * warpLanes, true, false>
+           : sat  ? execProductFtz<warpLanes, true, true>
+                  : execProductFtz<warpLanes, true, false>;
   }
   decode3(d, exec, packed ? 64 : 32);
 }
@@ -322,7 +326,7 @@ static ExecFn minmaxExec(Decoder &d) {
 template <bool Max>
 static double minmaxDouble(double a, double b) {
   if (a != a || b != b) {
-    return a != a ? (b != b ? quieted(a) : b) : a;
+    return a != a ? (b != b ? quieted(b) : b) : a;
   }
   if (a == b) {
     return std::signbit(a) == Max ? b : a;

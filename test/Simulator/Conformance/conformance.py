@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""All cases of the conformance set in one list.
+
+The scalar variants of a family share a kernel; `variant_case` makes the kernel
+of any subset, so that one missing opcode does not hide the others.
+"""
+
+import copies  # noqa: F401  (adds its cases to directed.CASES)
+import directed
+import memory  # noqa: F401  (adds its variants to scalar.VARIANTS)
+import pools
+import scalar
+
+SCRATCH_BYTES = 64
+_cache = {}
+
+
+def pool_words(name):
+    """The pool as 32-bit words, low half first."""
+    if name not in _cache:
+        _cache[name] = [half for word in pools.pool_words(name)
+                        for half in (word & 0xFFFFFFFF, word >> 32)]
+    return _cache[name]
+
+
+def variant_case(family, variants):
+    ptx, used = scalar.module(variants, pools.COUNT)
+    return dict(name=family, ptx=ptx, grid=pools.COUNT // 256, block=256,
+                input=[word for name in used for word in pool_words(name)],
+                output=pools.COUNT * (len(variants) * 16 + SCRATCH_BYTES) // 4, shared=0, maps=[],
+                exact=all(variant[3] for variant in variants),
+                part="scalar-" + ("a" if family in ("convert", "half", "f32") else "b"))
+
+
+def all_cases(variants=False):
+    """Families as one kernel each, or every variant as its own."""
+    cases = []
+    for family, members in scalar.VARIANTS.items():
+        if not variants:
+            cases.append(variant_case(family, members))
+            continue
+        for variant in members:
+            case = variant_case(family, [variant])
+            cases.append(dict(case, name=f"{family}: {variant[0]}", pool=variant[1]))
+    return cases + [dict(case, part="directed") for case in directed.CASES]
