@@ -5,8 +5,8 @@ The scalar variants of a family share a kernel; `variant_case` makes the kernel
 of any subset, so that one missing opcode does not hide the others.
 """
 
-import copies  # noqa: F401  (adds its cases to directed.CASES)
 import directed
+import further  # noqa: F401  (adds its cases, and those of copies, to directed.CASES)
 import memory  # noqa: F401  (adds its variants to scalar.VARIANTS)
 import pools
 import scalar
