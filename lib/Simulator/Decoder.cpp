@@ -58,6 +58,8 @@ static std::optional<SpecialReg> specialRegister(StringRef name) {
 
 void Decoder::error(const Twine &what) { function->error(source->line, what); }
 
+void Decoder::error(FaultId id, const Twine &what) { function->error(source->line, what, id); }
+
 StringRef Decoder::specialName(unsigned i) const {
   const Operand &op = operand(i);
   bool special = op.kind == Operand::Kind::Name && op.name.starts_with("%") &&

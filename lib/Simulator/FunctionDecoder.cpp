@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "FunctionDecoder.h"
+#include "Machine.h"
 
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"
@@ -39,10 +40,10 @@ static uint32_t variableAlignment(const ptx::Variable &v) {
   return std::max(v.alignment, natural);
 }
 
-void FunctionDecoder::error(unsigned line, const Twine &what) {
+void FunctionDecoder::error(unsigned line, const Twine &what, FaultId id) {
   // A kernel of one unknown opcode may use it a thousand times.
   if (errors.size() < 64) {
-    errors.push_back(formatv("line {0}: UNSUPPORTED: {1}", line, what.str()).str());
+    errors.push_back(formatv("line {0}: {1}: {2}", line, faultName(id), what.str()).str());
   }
 }
 
@@ -385,6 +386,11 @@ void FunctionDecoder::decodeInstruction(const ptx::Instruction &source) {
   d.info->decode(d);
 }
 
+/// What the device library's assert ends in.
+static Step execAssert(Warp &w, const Inst &i, LaneMask m) {
+  return w.fault(FaultId::Assertion, i, m, "expected the kernel's assertion to hold, but it failed");
+}
+
 void FunctionDecoder::inlineCall(Decoder &d) {
   const ptx::Instruction &call = *d.source;
   // call (results), name, (arguments), prototype; parts may be missing.
@@ -395,6 +401,11 @@ void FunctionDecoder::inlineCall(Decoder &d) {
     } else if (op.kind == ptx::Operand::Kind::Name && !callee) {
       callee = &op;
     }
+  }
+  if (callee && callee->name == "__assertfail") {
+    d.inst.exec = execAssert;
+    emit(d.inst, {});
+    return;
   }
   const ptx::Function *f = callee ? module.lookup(callee->name) : nullptr;
   if (!f || f->isEntry) {

@@ -14,6 +14,7 @@
 #define FA4_LIB_SIMULATOR_FUNCTIONDECODER_H
 
 #include "Opcodes.h"
+#include "fa4/Simulator/Fault.h"
 
 #include <map>
 
@@ -46,7 +47,7 @@ public:
   Reg newRegister(unsigned bits);
   Pred newPredicate() { return kernel.predicates++; }
   void emit(Inst inst, llvm::ArrayRef<RegUse> uses);
-  void error(unsigned line, const llvm::Twine &what);
+  void error(unsigned line, const llvm::Twine &what, FaultId id = FaultId::Unsupported);
   /// Inlines a call; false if the callee is unknown.
   void inlineCall(Decoder &decoder);
   /// Label after the inlined body, or noTarget in the entry itself.

@@ -19,6 +19,7 @@
 #ifndef FA4_LIB_SIMULATOR_OPCODES_H
 #define FA4_LIB_SIMULATOR_OPCODES_H
 
+#include "fa4/Simulator/Fault.h"
 #include "fa4/Simulator/Program.h"
 
 #include "llvm/ADT/DenseMap.h"
@@ -137,6 +138,7 @@ public:
 
   /// Refuses the kernel. `what` reads `expected …, but got …`.
   void error(const llvm::Twine &what);
+  void error(FaultId id, const llvm::Twine &what);
   /// Emits `inst` and starts another one for the same source line.
   void emit();
 

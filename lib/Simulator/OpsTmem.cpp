@@ -32,7 +32,8 @@ unsigned fa4::sim::decodeCtaGroup(Decoder &d) {
   if (d.has("cta_group::1") == d.has("cta_group::2")) {
     d.error("expected '.cta_group::1' or '.cta_group::2', but got neither or both");
   } else if (d.kernel->tcgen05Group != 0 && d.kernel->tcgen05Group != group) {
-    d.error("expected one cta_group in all tcgen05 instructions of a kernel (MMA-GROUP), but got "
+    d.error(FaultId::MmaGroup,
+            "expected one cta_group in all tcgen05 instructions of a kernel, but got "
             "both");
   }
   d.kernel->tcgen05Group = group;

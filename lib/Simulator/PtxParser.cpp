@@ -337,6 +337,9 @@ bool Parser::parseVariable(Variable &v, bool allowList,
       v.type = t;
     }
   }
+  if (v.type.empty()) {
+    return fail("a type");
+  }
   do {
     Variable one = v;
     if (!expectName(one.name)) {

@@ -175,10 +175,13 @@ static void printParameters(raw_ostream &os, const std::vector<Variable> &list) 
 }
 
 void fa4::sim::ptx::printModule(raw_ostream &os, const Module &module) {
-  os << ".version " << module.versionMajor << '.' << module.versionMinor
-     << "\n.target ";
-  interleaveComma(module.targets, os);
-  os << "\n.address_size " << module.addressSize << "\n";
+  os << ".version " << module.versionMajor << '.' << module.versionMinor << '\n';
+  if (!module.targets.empty()) {
+    os << ".target ";
+    interleaveComma(module.targets, os);
+    os << '\n';
+  }
+  os << ".address_size " << module.addressSize << '\n';
   for (const auto &[index, name] : module.files) {
     os << ".file " << index << " \"" << name << "\"\n";
   }
