@@ -94,12 +94,3 @@ function(fa4_install_package)
   install(FILES ${PROJECT_BINARY_DIR}/FA4Config.cmake ${PROJECT_BINARY_DIR}/FA4ConfigVersion.cmake
     DESTINATION ${package})
 endfunction()
-
-# Adds those of the named folders that exist.
-function(fa4_add_existing_subdirectories)
-  foreach(dir ${ARGN})
-    if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${dir}/CMakeLists.txt)
-      add_subdirectory(${dir})
-    endif()
-  endforeach()
-endfunction()
