@@ -55,10 +55,14 @@ bool CopyOp::move(const Target &to, const Target &from, uint64_t bytes, bool toG
 ReduceOp fa4::sim::parseReduce(const Decoder &d) {
   for (StringRef m : d.source->modifiers) {
     ReduceOp op = StringSwitch<ReduceOp>(m)
-                      .Case("add", ReduceOp::Add).Case("min", ReduceOp::Min)
-                      .Case("max", ReduceOp::Max).Case("inc", ReduceOp::Inc)
-                      .Case("dec", ReduceOp::Dec).Case("and", ReduceOp::And)
-                      .Case("or", ReduceOp::Or).Case("xor", ReduceOp::Xor)
+                      .Case("add", ReduceOp::Add)
+                      .Case("min", ReduceOp::Min)
+                      .Case("max", ReduceOp::Max)
+                      .Case("inc", ReduceOp::Inc)
+                      .Case("dec", ReduceOp::Dec)
+                      .Case("and", ReduceOp::And)
+                      .Case("or", ReduceOp::Or)
+                      .Case("xor", ReduceOp::Xor)
                       .Default(ReduceOp::Invalid);
     if (op != ReduceOp::Invalid) {
       return op;
@@ -71,15 +75,24 @@ template <typename T>
 static T reduceInteger(ReduceOp op, T a, T b) {
   using U = std::make_unsigned_t<T>;
   switch (op) {
-  case ReduceOp::Add: return T(U(a) + U(b));
-  case ReduceOp::Min: return a < b ? a : b;
-  case ReduceOp::Max: return a < b ? b : a;
-  case ReduceOp::Inc: return U(a) >= U(b) ? T(0) : T(U(a) + 1);
-  case ReduceOp::Dec: return U(a) == 0 || U(a) > U(b) ? b : T(U(a) - 1);
-  case ReduceOp::And: return T(U(a) & U(b));
-  case ReduceOp::Or: return T(U(a) | U(b));
-  case ReduceOp::Xor: return T(U(a) ^ U(b));
-  case ReduceOp::Invalid: break;
+  case ReduceOp::Add:
+    return T(U(a) + U(b));
+  case ReduceOp::Min:
+    return a < b ? a : b;
+  case ReduceOp::Max:
+    return a < b ? b : a;
+  case ReduceOp::Inc:
+    return U(a) >= U(b) ? T(0) : T(U(a) + 1);
+  case ReduceOp::Dec:
+    return U(a) == 0 || U(a) > U(b) ? b : T(U(a) - 1);
+  case ReduceOp::And:
+    return T(U(a) & U(b));
+  case ReduceOp::Or:
+    return T(U(a) | U(b));
+  case ReduceOp::Xor:
+    return T(U(a) ^ U(b));
+  case ReduceOp::Invalid:
+    break;
   }
   return a;
 }
@@ -101,8 +114,7 @@ static void reduceAs(ReduceOp op, uint8_t *dst, const uint8_t *src) {
   update<U>(dst, [=](U old) { return U(reduceInteger<T>(op, T(old), T(v))); });
 }
 
-void fa4::sim::reduceElement(ReduceOp op, Type type, uint8_t *dst, const uint8_t *src,
-                             bool flush) {
+void fa4::sim::reduceElement(ReduceOp op, Type type, uint8_t *dst, const uint8_t *src, bool flush) {
   switch (type) {
   case Type::F32: {
     float v;
@@ -126,7 +138,8 @@ void fa4::sim::reduceElement(ReduceOp op, Type type, uint8_t *dst, const uint8_t
     });
     return;
   }
-  case Type::F16: case Type::BF16: {
+  case Type::F16:
+  case Type::BF16: {
     uint16_t v;
     std::memcpy(&v, src, 2);
     bool bf = type == Type::BF16;
@@ -136,10 +149,15 @@ void fa4::sim::reduceElement(ReduceOp op, Type type, uint8_t *dst, const uint8_t
     });
     return;
   }
-  case Type::S32: return reduceAs<int32_t>(op, dst, src);
-  case Type::S64: return reduceAs<int64_t>(op, dst, src);
-  case Type::U64: case Type::B64: return reduceAs<uint64_t>(op, dst, src);
-  default: return reduceAs<uint32_t>(op, dst, src);
+  case Type::S32:
+    return reduceAs<int32_t>(op, dst, src);
+  case Type::S64:
+    return reduceAs<int64_t>(op, dst, src);
+  case Type::U64:
+  case Type::B64:
+    return reduceAs<uint64_t>(op, dst, src);
+  default:
+    return reduceAs<uint32_t>(op, dst, src);
   }
 }
 

@@ -26,9 +26,9 @@ struct NamedBarrier {
   uint32_t expected = 0; ///< threads; 0 = idle
   uint32_t arrived = 0;
   uint64_t generation = 0;
-  uint64_t warps = 0;     ///< bit per warp that has arrived in this generation
-  uint64_t waiting = 0;   ///< of them, those that wait
-  bool reduces = false;   ///< bar.red
+  uint64_t warps = 0;   ///< bit per warp that has arrived in this generation
+  uint64_t waiting = 0; ///< of them, those that wait
+  bool reduces = false; ///< bar.red
   uint32_t popCount = 0;
   bool andAll = true, orAny = false;
   // Results of the generation that completed last.

@@ -39,49 +39,129 @@ static void fillRegister(Warp &w, const WarpInit &init, Cta &cta) {
     uint64_t thread = uint64_t(w.index) * warpLanes + lane;
     uint64_t v = 0;
     switch (init.what) {
-    case SpecialReg::TidX: v = thread % block.x; break;
-    case SpecialReg::TidY: v = thread / block.x % block.y; break;
-    case SpecialReg::TidZ: v = thread / block.x / block.y; break;
-    case SpecialReg::NtidX: v = block.x; break;
-    case SpecialReg::NtidY: v = block.y; break;
-    case SpecialReg::NtidZ: v = block.z; break;
-    case SpecialReg::CtaidX: v = cta.id[0]; break;
-    case SpecialReg::CtaidY: v = cta.id[1]; break;
-    case SpecialReg::CtaidZ: v = cta.id[2]; break;
-    case SpecialReg::NctaidX: v = grid.x; break;
-    case SpecialReg::NctaidY: v = grid.y; break;
-    case SpecialReg::NctaidZ: v = grid.z; break;
-    case SpecialReg::LaneId: v = lane; break;
-    case SpecialReg::WarpId: v = w.index; break;
-    case SpecialReg::NwarpId: v = divideCeil(block.count(), warpLanes); break;
-    case SpecialReg::SmId: v = (cta.cluster.index + g.options.seed) % smCount; break;
-    case SpecialReg::NsmId: v = smCount; break;
-    case SpecialReg::GridId: v = 1; break;
-    case SpecialReg::ClusterCtaidX: v = cta.id[0] % cs[0]; break;
-    case SpecialReg::ClusterCtaidY: v = cta.id[1] % cs[1]; break;
-    case SpecialReg::ClusterCtaidZ: v = cta.id[2] % cs[2]; break;
-    case SpecialReg::ClusterNctaidX: v = cs[0]; break;
-    case SpecialReg::ClusterNctaidY: v = cs[1]; break;
-    case SpecialReg::ClusterNctaidZ: v = cs[2]; break;
-    case SpecialReg::ClusterCtaRank: v = cta.rank; break;
-    case SpecialReg::ClusterNctaRank: v = uint64_t(cs[0]) * cs[1] * cs[2]; break;
-    case SpecialReg::ClusterIdX: v = cta.id[0] / cs[0]; break;
-    case SpecialReg::ClusterIdY: v = cta.id[1] / cs[1]; break;
-    case SpecialReg::ClusterIdZ: v = cta.id[2] / cs[2]; break;
-    case SpecialReg::NclusterIdX: v = grid.x / cs[0]; break;
-    case SpecialReg::NclusterIdY: v = grid.y / cs[1]; break;
-    case SpecialReg::NclusterIdZ: v = grid.z / cs[2]; break;
-    case SpecialReg::LanemaskEq: v = 1u << lane; break;
-    case SpecialReg::LanemaskLe: v = (2ull << lane) - 1; break;
-    case SpecialReg::LanemaskLt: v = (1ull << lane) - 1; break;
-    case SpecialReg::LanemaskGe: v = uint32_t(~((1ull << lane) - 1)); break;
-    case SpecialReg::LanemaskGt: v = uint32_t(~((2ull << lane) - 1)); break;
-    case SpecialReg::DynamicSmemSize: v = g.launch.dynamicSharedBytes; break;
-    case SpecialReg::TotalSmemSize: v = g.sharedBytes + sharedDataStart; break;
+    case SpecialReg::TidX:
+      v = thread % block.x;
+      break;
+    case SpecialReg::TidY:
+      v = thread / block.x % block.y;
+      break;
+    case SpecialReg::TidZ:
+      v = thread / block.x / block.y;
+      break;
+    case SpecialReg::NtidX:
+      v = block.x;
+      break;
+    case SpecialReg::NtidY:
+      v = block.y;
+      break;
+    case SpecialReg::NtidZ:
+      v = block.z;
+      break;
+    case SpecialReg::CtaidX:
+      v = cta.id[0];
+      break;
+    case SpecialReg::CtaidY:
+      v = cta.id[1];
+      break;
+    case SpecialReg::CtaidZ:
+      v = cta.id[2];
+      break;
+    case SpecialReg::NctaidX:
+      v = grid.x;
+      break;
+    case SpecialReg::NctaidY:
+      v = grid.y;
+      break;
+    case SpecialReg::NctaidZ:
+      v = grid.z;
+      break;
+    case SpecialReg::LaneId:
+      v = lane;
+      break;
+    case SpecialReg::WarpId:
+      v = w.index;
+      break;
+    case SpecialReg::NwarpId:
+      v = divideCeil(block.count(), warpLanes);
+      break;
+    case SpecialReg::SmId:
+      v = (cta.cluster.index + g.options.seed) % smCount;
+      break;
+    case SpecialReg::NsmId:
+      v = smCount;
+      break;
+    case SpecialReg::GridId:
+      v = 1;
+      break;
+    case SpecialReg::ClusterCtaidX:
+      v = cta.id[0] % cs[0];
+      break;
+    case SpecialReg::ClusterCtaidY:
+      v = cta.id[1] % cs[1];
+      break;
+    case SpecialReg::ClusterCtaidZ:
+      v = cta.id[2] % cs[2];
+      break;
+    case SpecialReg::ClusterNctaidX:
+      v = cs[0];
+      break;
+    case SpecialReg::ClusterNctaidY:
+      v = cs[1];
+      break;
+    case SpecialReg::ClusterNctaidZ:
+      v = cs[2];
+      break;
+    case SpecialReg::ClusterCtaRank:
+      v = cta.rank;
+      break;
+    case SpecialReg::ClusterNctaRank:
+      v = uint64_t(cs[0]) * cs[1] * cs[2];
+      break;
+    case SpecialReg::ClusterIdX:
+      v = cta.id[0] / cs[0];
+      break;
+    case SpecialReg::ClusterIdY:
+      v = cta.id[1] / cs[1];
+      break;
+    case SpecialReg::ClusterIdZ:
+      v = cta.id[2] / cs[2];
+      break;
+    case SpecialReg::NclusterIdX:
+      v = grid.x / cs[0];
+      break;
+    case SpecialReg::NclusterIdY:
+      v = grid.y / cs[1];
+      break;
+    case SpecialReg::NclusterIdZ:
+      v = grid.z / cs[2];
+      break;
+    case SpecialReg::LanemaskEq:
+      v = 1u << lane;
+      break;
+    case SpecialReg::LanemaskLe:
+      v = (2ull << lane) - 1;
+      break;
+    case SpecialReg::LanemaskLt:
+      v = (1ull << lane) - 1;
+      break;
+    case SpecialReg::LanemaskGe:
+      v = uint32_t(~((1ull << lane) - 1));
+      break;
+    case SpecialReg::LanemaskGt:
+      v = uint32_t(~((2ull << lane) - 1));
+      break;
+    case SpecialReg::DynamicSmemSize:
+      v = g.launch.dynamicSharedBytes;
+      break;
+    case SpecialReg::TotalSmemSize:
+      v = g.sharedBytes + sharedDataStart;
+      break;
     case SpecialReg::SharedBase:
       v = cta.sharedBase() + (init.index ? g.dynamicOffset : 0) + init.addend;
       break;
-    case SpecialReg::GlobalBase: v = g.globalAddresses[init.index] + init.addend; break;
+    case SpecialReg::GlobalBase:
+      v = g.globalAddresses[init.index] + init.addend;
+      break;
     }
     if (init.wide) {
       w.out<uint64_t>(init.reg)[lane] = v;
@@ -306,9 +386,9 @@ Cluster::Progress Cluster::step() {
     grid.globalChanges.fetch_add(1, std::memory_order_relaxed);
   }
   if (instructionCount() > grid.options.instructionBudget) {
-    grid.fault(FaultId::Incomplete,
-               "expected the kernel to finish within " + Twine(grid.options.instructionBudget) +
-                   " warp instructions per cluster, but got more");
+    grid.fault(FaultId::Incomplete, "expected the kernel to finish within " +
+                                        Twine(grid.options.instructionBudget) +
+                                        " warp instructions per cluster, but got more");
     return Progress::Stopped;
   }
   uint64_t global = grid.globalChanges.load(std::memory_order_relaxed);

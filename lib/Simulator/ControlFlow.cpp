@@ -29,7 +29,9 @@ struct BasicBlock {
 
 static Step execJoin(Warp &w, const Inst &, LaneMask) { return w.reachJoin(); }
 
-static bool isLeave(const Inst &i) { return (i.flags & EndsBlock) && i.target == noTarget && !(i.extra); }
+static bool isLeave(const Inst &i) {
+  return (i.flags & EndsBlock) && i.target == noTarget && !(i.extra);
+}
 static bool isGuarded(const Inst &i) { return i.guard != noGuard; }
 
 static std::vector<BasicBlock> buildBlocks(const Kernel &kernel, std::vector<uint32_t> &blockOf) {

@@ -26,15 +26,24 @@ MutableArrayRef<uint32_t> Extra::targets() { return {}; }
 
 static std::optional<SpecialReg> specialRegister(StringRef name) {
   return StringSwitch<std::optional<SpecialReg>>(name)
-      .Case("%tid.x", SpecialReg::TidX).Case("%tid.y", SpecialReg::TidY)
-      .Case("%tid.z", SpecialReg::TidZ).Case("%ntid.x", SpecialReg::NtidX)
-      .Case("%ntid.y", SpecialReg::NtidY).Case("%ntid.z", SpecialReg::NtidZ)
-      .Case("%ctaid.x", SpecialReg::CtaidX).Case("%ctaid.y", SpecialReg::CtaidY)
-      .Case("%ctaid.z", SpecialReg::CtaidZ).Case("%nctaid.x", SpecialReg::NctaidX)
-      .Case("%nctaid.y", SpecialReg::NctaidY).Case("%nctaid.z", SpecialReg::NctaidZ)
-      .Case("%laneid", SpecialReg::LaneId).Case("%warpid", SpecialReg::WarpId)
-      .Case("%nwarpid", SpecialReg::NwarpId).Case("%smid", SpecialReg::SmId)
-      .Case("%nsmid", SpecialReg::NsmId).Case("%gridid", SpecialReg::GridId)
+      .Case("%tid.x", SpecialReg::TidX)
+      .Case("%tid.y", SpecialReg::TidY)
+      .Case("%tid.z", SpecialReg::TidZ)
+      .Case("%ntid.x", SpecialReg::NtidX)
+      .Case("%ntid.y", SpecialReg::NtidY)
+      .Case("%ntid.z", SpecialReg::NtidZ)
+      .Case("%ctaid.x", SpecialReg::CtaidX)
+      .Case("%ctaid.y", SpecialReg::CtaidY)
+      .Case("%ctaid.z", SpecialReg::CtaidZ)
+      .Case("%nctaid.x", SpecialReg::NctaidX)
+      .Case("%nctaid.y", SpecialReg::NctaidY)
+      .Case("%nctaid.z", SpecialReg::NctaidZ)
+      .Case("%laneid", SpecialReg::LaneId)
+      .Case("%warpid", SpecialReg::WarpId)
+      .Case("%nwarpid", SpecialReg::NwarpId)
+      .Case("%smid", SpecialReg::SmId)
+      .Case("%nsmid", SpecialReg::NsmId)
+      .Case("%gridid", SpecialReg::GridId)
       .Case("%cluster_ctaid.x", SpecialReg::ClusterCtaidX)
       .Case("%cluster_ctaid.y", SpecialReg::ClusterCtaidY)
       .Case("%cluster_ctaid.z", SpecialReg::ClusterCtaidZ)
@@ -43,13 +52,16 @@ static std::optional<SpecialReg> specialRegister(StringRef name) {
       .Case("%cluster_nctaid.z", SpecialReg::ClusterNctaidZ)
       .Case("%cluster_ctarank", SpecialReg::ClusterCtaRank)
       .Case("%cluster_nctarank", SpecialReg::ClusterNctaRank)
-      .Case("%clusterid.x", SpecialReg::ClusterIdX).Case("%clusterid.y", SpecialReg::ClusterIdY)
+      .Case("%clusterid.x", SpecialReg::ClusterIdX)
+      .Case("%clusterid.y", SpecialReg::ClusterIdY)
       .Case("%clusterid.z", SpecialReg::ClusterIdZ)
       .Case("%nclusterid.x", SpecialReg::NclusterIdX)
       .Case("%nclusterid.y", SpecialReg::NclusterIdY)
       .Case("%nclusterid.z", SpecialReg::NclusterIdZ)
-      .Case("%lanemask_eq", SpecialReg::LanemaskEq).Case("%lanemask_le", SpecialReg::LanemaskLe)
-      .Case("%lanemask_lt", SpecialReg::LanemaskLt).Case("%lanemask_ge", SpecialReg::LanemaskGe)
+      .Case("%lanemask_eq", SpecialReg::LanemaskEq)
+      .Case("%lanemask_le", SpecialReg::LanemaskLe)
+      .Case("%lanemask_lt", SpecialReg::LanemaskLt)
+      .Case("%lanemask_ge", SpecialReg::LanemaskGe)
       .Case("%lanemask_gt", SpecialReg::LanemaskGt)
       .Case("%dynamic_smem_size", SpecialReg::DynamicSmemSize)
       .Case("%total_smem_size", SpecialReg::TotalSmemSize)
@@ -62,8 +74,8 @@ void Decoder::error(FaultId id, const Twine &what) { function->error(source->lin
 
 StringRef Decoder::specialName(unsigned i) const {
   const Operand &op = operand(i);
-  bool special = op.kind == Operand::Kind::Name && op.name.starts_with("%") &&
-                 !function->lookup(op.name);
+  bool special =
+      op.kind == Operand::Kind::Name && op.name.starts_with("%") && !function->lookup(op.name);
   return special ? op.name : StringRef();
 }
 
@@ -160,8 +172,8 @@ Reg Decoder::dstOf(const Operand &op, unsigned bits) {
 Reg Decoder::srcAny(const Operand &op, unsigned minBits, unsigned &actual) {
   actual = op.kind == Operand::Kind::Name && function->lookup(op.name) ? widthOf(op) : minBits;
   if (actual < minBits) {
-    error(formatv("expected '{0}' to have at least {1} bits, but got {2}", op.name, minBits,
-                  actual));
+    error(
+        formatv("expected '{0}' to have at least {1} bits, but got {2}", op.name, minBits, actual));
     actual = minBits;
     return function->constant(0, 0, minBits);
   }
@@ -175,8 +187,8 @@ Reg Decoder::dstAny(const Operand &op, unsigned minBits, unsigned &actual) {
   }
   actual = widthOf(op);
   if (actual < minBits) {
-    error(formatv("expected '{0}' to have at least {1} bits, but got {2}", op.name, minBits,
-                  actual));
+    error(
+        formatv("expected '{0}' to have at least {1} bits, but got {2}", op.name, minBits, actual));
     actual = minBits;
     return sinkReg;
   }
@@ -239,9 +251,7 @@ uint64_t Decoder::immediateOf(const Operand &op) {
 
 uint64_t Decoder::immediate(unsigned i) { return immediateOf(operand(i)); }
 
-bool Decoder::isImmediate(unsigned i) const {
-  return operand(i).kind == Operand::Kind::Integer;
-}
+bool Decoder::isImmediate(unsigned i) const { return operand(i).kind == Operand::Kind::Integer; }
 
 AddressRef Decoder::addressOf(const Operand &op) {
   AddressRef result;

@@ -44,7 +44,9 @@ inline float canonical(float v) {
   return bitCast<float>((b & 0x7fffffffu) > 0x7f800000u ? canonicalNan : b);
 }
 
-inline double quieted(double v) { return bitCast<double>(bitCast<uint64_t>(v) | uint64_t(1) << 51); }
+inline double quieted(double v) {
+  return bitCast<double>(bitCast<uint64_t>(v) | uint64_t(1) << 51);
+}
 
 /// f64, measured on an H200: the first NaN operand, quieted; an invalid operation
 /// gives the default NaN with the sign set.
@@ -247,10 +249,17 @@ inline uint32_t roundMagnitude(double magnitude, bool negative, Rounding r) {
   uint64_t q = uint64_t(whole);
   bool up = false;
   switch (r) {
-  case Rounding::Nearest: up = rest > 0.5 || (rest == 0.5 && (q & 1)); break;
-  case Rounding::Zero: break;
-  case Rounding::Down: up = negative && rest > 0.0; break;
-  case Rounding::Up: up = !negative && rest > 0.0; break;
+  case Rounding::Nearest:
+    up = rest > 0.5 || (rest == 0.5 && (q & 1));
+    break;
+  case Rounding::Zero:
+    break;
+  case Rounding::Down:
+    up = negative && rest > 0.0;
+    break;
+  case Rounding::Up:
+    up = !negative && rest > 0.0;
+    break;
   }
   q += up;
   // Encoding is continuous: a carry moves into the exponent by itself.
@@ -267,9 +276,11 @@ inline uint16_t doubleToHalf(double v, Rounding r = Rounding::Nearest, bool satf
   bool negative = std::signbit(v);
   uint16_t sign = negative ? 0x8000 : 0;
   double a = std::fabs(v);
-  uint32_t m = std::isinf(a) ? 0x7c00 : a >= 131072.0 ? 0x7c00 : roundMagnitude<10, -14>(a, negative, r);
-  bool towardsZero = r == Rounding::Zero || (r == Rounding::Down && !negative) ||
-                     (r == Rounding::Up && negative);
+  uint32_t m = std::isinf(a)   ? 0x7c00
+               : a >= 131072.0 ? 0x7c00
+                               : roundMagnitude<10, -14>(a, negative, r);
+  bool towardsZero =
+      r == Rounding::Zero || (r == Rounding::Down && !negative) || (r == Rounding::Up && negative);
   if (m >= 0x7c00) {
     bool exactInfinity = std::isinf(a);
     m = satfinite || (towardsZero && !exactInfinity) ? 0x7bff : 0x7c00;
@@ -285,8 +296,8 @@ inline uint16_t doubleToBfloat(double v, Rounding r = Rounding::Nearest, bool sa
   uint16_t sign = negative ? 0x8000 : 0;
   double a = std::fabs(v);
   uint32_t m = std::isinf(a) || a >= 0x1p128 ? 0x7f80 : roundMagnitude<7, -126>(a, negative, r);
-  bool towardsZero = r == Rounding::Zero || (r == Rounding::Down && !negative) ||
-                     (r == Rounding::Up && negative);
+  bool towardsZero =
+      r == Rounding::Zero || (r == Rounding::Down && !negative) || (r == Rounding::Up && negative);
   if (m >= 0x7f80) {
     bool exactInfinity = std::isinf(a);
     m = satfinite || (towardsZero && !exactInfinity) ? 0x7f7f : 0x7f80;

@@ -354,8 +354,8 @@ void FunctionDecoder::decodeInstruction(const ptx::Instruction &source) {
   d.function = this;
   d.info = OpcodeTable::get().lookup(source);
   if (!d.info) {
-    error(source.line, "expected an instruction that is modelled, but got '" +
-                           instructionName(source) + "'");
+    error(source.line,
+          "expected an instruction that is modelled, but got '" + instructionName(source) + "'");
     return;
   }
   std::string why;
@@ -388,7 +388,8 @@ void FunctionDecoder::decodeInstruction(const ptx::Instruction &source) {
 
 /// What the device library's assert ends in.
 static Step execAssert(Warp &w, const Inst &i, LaneMask m) {
-  return w.fault(FaultId::Assertion, i, m, "expected the kernel's assertion to hold, but it failed");
+  return w.fault(FaultId::Assertion, i, m,
+                 "expected the kernel's assertion to hold, but it failed");
 }
 
 void FunctionDecoder::inlineCall(Decoder &d) {
@@ -433,8 +434,8 @@ void FunctionDecoder::inlineCall(Decoder &d) {
     for (size_t i = 0; i < count; ++i) {
       const Symbol *actual = lookup(actuals->elements[i].name);
       if (!actual) {
-        error(call.line, "expected a declared argument, but got '" + actuals->elements[i].name +
-                             "'");
+        error(call.line,
+              "expected a declared argument, but got '" + actuals->elements[i].name + "'");
         return false;
       }
       inner.names.insert_or_assign(formals[i].name, *actual);

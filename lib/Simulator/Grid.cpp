@@ -33,8 +33,8 @@ static constexpr uint64_t maxHostBytes = uint64_t(1) << 32;
 /// Measured on an H200 (simulator-facts 4.2): 227 KB usable per CTA.
 static constexpr uint64_t maxShared = 232448;
 
-Grid::Grid(const Kernel &kernel, const Launch &launch, GlobalMemory &memory,
-           const Options &options, FaultLog &log)
+Grid::Grid(const Kernel &kernel, const Launch &launch, GlobalMemory &memory, const Options &options,
+           FaultLog &log)
     : kernel(kernel), launch(launch), options(options), memory(memory), log(log) {}
 
 void Grid::fault(FaultId id, const Twine &message) {
@@ -66,9 +66,9 @@ bool Grid::prepare() {
   if (isSet(kernel.reqntid) &&
       (b.x != kernel.reqntid[0] || b.y != kernel.reqntid[1] || b.z != kernel.reqntid[2])) {
     fault(FaultId::ResThreads, "expected the block to be as .reqntid says, " +
-                                   Twine(kernel.reqntid[0]) + "x" + Twine(kernel.reqntid[1]) +
-                                   "x" + Twine(kernel.reqntid[2]) + ", but got " + Twine(b.x) +
-                                   "x" + Twine(b.y) + "x" + Twine(b.z));
+                                   Twine(kernel.reqntid[0]) + "x" + Twine(kernel.reqntid[1]) + "x" +
+                                   Twine(kernel.reqntid[2]) + ", but got " + Twine(b.x) + "x" +
+                                   Twine(b.y) + "x" + Twine(b.z));
     return false;
   }
   if (isSet(kernel.maxntid) &&
@@ -123,14 +123,14 @@ bool Grid::prepare() {
   dynamicOffset = alignTo(kernel.staticSharedBytes, kernel.dynamicAlignment);
   sharedBytes = dynamicOffset + launch.dynamicSharedBytes;
   if (sharedBytes > maxShared) {
-    fault(FaultId::ResSmem, "expected at most 232448 bytes of shared memory, but got " +
-                                Twine(sharedBytes));
+    fault(FaultId::ResSmem,
+          "expected at most 232448 bytes of shared memory, but got " + Twine(sharedBytes));
     return false;
   }
   // What ptxas may use: .maxnreg, or what lets minnctapersm CTAs fit; register
   // files are allocated in units of eight per thread.
   launchRegisters = launch.registers ? launch.registers : kernel.maxnreg;
-  const uint32_t(&declared)[3] = isSet(kernel.reqntid) ? kernel.reqntid : kernel.maxntid;
+  const uint32_t (&declared)[3] = isSet(kernel.reqntid) ? kernel.reqntid : kernel.maxntid;
   if (launchRegisters == 0 && isSet(declared) && kernel.minnctapersm != 0) {
     uint64_t most = uint64_t(declared[0]) * declared[1] * declared[2];
     uint64_t fit = registersPerSm / (alignTo(most, warpLanes) * kernel.minnctapersm);
@@ -152,8 +152,8 @@ bool Grid::prepare() {
     std::memset(params.shadow(), shadowValid, kernel.paramBytes);
   }
   constantStorage.resize(kernel.constants.size() + laneAlignment);
-  uint8_t *pool = reinterpret_cast<uint8_t *>(
-      alignTo(uintptr_t(constantStorage.data()), laneAlignment));
+  uint8_t *pool =
+      reinterpret_cast<uint8_t *>(alignTo(uintptr_t(constantStorage.data()), laneAlignment));
   std::memcpy(pool, kernel.constants.data(), kernel.constants.size());
   constants = pool;
   for (const GlobalVariable &g : kernel.globals) {

@@ -32,9 +32,8 @@ namespace fa4::sim {
 /// part of a 32-bit lane, zero-extended.
 template <typename T>
 struct LaneStorage {
-  using Type = std::conditional_t<
-      std::is_floating_point_v<T>, T,
-      std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>>;
+  using Type = std::conditional_t<std::is_floating_point_v<T>, T,
+                                  std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>>;
   static T get(const Type *p, unsigned lane) { return T(p[lane]); }
   static Type put(T v) {
     if constexpr (std::is_floating_point_v<T>) {
@@ -90,9 +89,8 @@ inline LaneMask maskLanes(F f) {
 template <typename D, typename A, D (*Fn)(A)>
 Step exec1(Warp &w, const Inst &i, LaneMask m) {
   const Stored<A> *a = w.in<Stored<A>>(i.a);
-  forLanes(w.out<Stored<D>>(i.d), m, [=](unsigned l) {
-    return LaneStorage<D>::put(Fn(LaneStorage<A>::get(a, l)));
-  });
+  forLanes(w.out<Stored<D>>(i.d), m,
+           [=](unsigned l) { return LaneStorage<D>::put(Fn(LaneStorage<A>::get(a, l))); });
   setPoisonOf<D>(w, i.d, m, poisonOf<A>(w, i.a));
   return Step::Next;
 }
@@ -114,8 +112,8 @@ Step exec3(Warp &w, const Inst &i, LaneMask m) {
   const Stored<B> *b = w.in<Stored<B>>(i.b);
   const Stored<C> *c = w.in<Stored<C>>(i.c);
   forLanes(w.out<Stored<D>>(i.d), m, [=](unsigned l) {
-    return LaneStorage<D>::put(Fn(LaneStorage<A>::get(a, l), LaneStorage<B>::get(b, l),
-                                  LaneStorage<C>::get(c, l)));
+    return LaneStorage<D>::put(
+        Fn(LaneStorage<A>::get(a, l), LaneStorage<B>::get(b, l), LaneStorage<C>::get(c, l)));
   });
   setPoisonOf<D>(w, i.d, m, poisonOf<A>(w, i.a) | poisonOf<B>(w, i.b) | poisonOf<C>(w, i.c));
   return Step::Next;

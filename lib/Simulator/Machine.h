@@ -39,14 +39,24 @@ struct WarpgroupState;
 
 /// Why a fragment waits; for the wait-for graph.
 enum class WaitKind : uint8_t {
-  None, Mbarrier, NamedBarrier, ClusterBarrier, WarpSync, BulkGroup, CopyGroup, Wgmma,
-  TmemAlloc, TmemPair, RegisterPool, Poll
+  None,
+  Mbarrier,
+  NamedBarrier,
+  ClusterBarrier,
+  WarpSync,
+  BulkGroup,
+  CopyGroup,
+  Wgmma,
+  TmemAlloc,
+  TmemPair,
+  RegisterPool,
+  Poll
 };
 
 struct Wait {
   WaitKind kind = WaitKind::None;
-  uint64_t object = 0;  ///< address, barrier id, lane mask
-  uint64_t wanted = 0;  ///< phase, count
+  uint64_t object = 0; ///< address, barrier id, lane mask
+  uint64_t wanted = 0; ///< phase, count
 };
 
 /// Lanes of one warp that share a program counter.
@@ -54,7 +64,7 @@ struct Fragment {
   enum class State : uint8_t { Ready, Waiting };
   uint32_t pc = 0;
   LaneMask mask = 0;
-  int32_t join = -1;       ///< innermost join these lanes owe, index into Warp::joins
+  int32_t join = -1; ///< innermost join these lanes owe, index into Warp::joins
   State state = State::Ready;
   bool timedOut = false;   ///< a suspended try_wait may give up now
   uint8_t stage = 0;       ///< progress inside a blocking instruction
@@ -277,7 +287,7 @@ public:
   GlobalMemory &memory;
   FaultLog &log;
   Storage params;
-  const uint8_t *constants = nullptr; ///< the kernel's pool, aligned for vector loads
+  const uint8_t *constants = nullptr;    ///< the kernel's pool, aligned for vector loads
   std::vector<uint64_t> globalAddresses; ///< of Kernel::globals
   std::atomic<uint64_t> nextCluster{0};
   std::atomic<uint64_t> globalChanges{1};
@@ -287,8 +297,8 @@ public:
   uint64_t clusterCount = 0;
   uint32_t clusterSize[3] = {1, 1, 1};
   bool explicitCluster = false;
-  uint64_t sharedBytes = 0;    ///< static + dynamic, from the data start
-  uint64_t dynamicOffset = 0;  ///< of dynamic memory
+  uint64_t sharedBytes = 0;     ///< static + dynamic, from the data start
+  uint64_t dynamicOffset = 0;   ///< of dynamic memory
   uint32_t launchRegisters = 0; ///< per thread, 0 = unknown
 
   Grid(const Kernel &kernel, const Launch &launch, GlobalMemory &memory, const Options &options,

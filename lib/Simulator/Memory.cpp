@@ -53,9 +53,8 @@ uint64_t GlobalMemory::allocate(StringRef name, uint64_t bytes, bool readOnly) {
 }
 
 Region *GlobalMemory::find(uint64_t address) const {
-  auto after = llvm::upper_bound(regions, address, [](uint64_t a, const auto &r) {
-    return a < r->base;
-  });
+  auto after =
+      llvm::upper_bound(regions, address, [](uint64_t a, const auto &r) { return a < r->base; });
   if (after == regions.begin()) {
     return nullptr;
   }

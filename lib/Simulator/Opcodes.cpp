@@ -20,34 +20,84 @@ using namespace fa4::sim;
 
 Type fa4::sim::parseType(StringRef s) {
   return StringSwitch<Type>(s)
-      .Case("u8", Type::U8).Case("u16", Type::U16).Case("u32", Type::U32).Case("u64", Type::U64)
-      .Case("s8", Type::S8).Case("s16", Type::S16).Case("s32", Type::S32).Case("s64", Type::S64)
-      .Case("b8", Type::B8).Case("b16", Type::B16).Case("b32", Type::B32).Case("b64", Type::B64)
-      .Case("b128", Type::B128).Case("f16", Type::F16).Case("f16x2", Type::F16x2)
-      .Case("bf16", Type::BF16).Case("bf16x2", Type::BF16x2).Case("tf32", Type::TF32)
-      .Case("f32", Type::F32).Case("f32x2", Type::F32x2).Case("f64", Type::F64)
-      .Case("pred", Type::Pred).Case("e4m3", Type::E4M3).Case("e5m2", Type::E5M2)
-      .Case("e2m1", Type::E2M1).Case("e3m2", Type::E3M2).Case("e2m3", Type::E2M3)
-      .Case("e4m3x2", Type::E4M3x2).Case("e5m2x2", Type::E5M2x2).Case("e2m1x2", Type::E2M1x2)
-      .Case("e2m3x2", Type::E2M3x2).Case("e3m2x2", Type::E3M2x2).Case("ue8m0x2", Type::UE8M0x2)
-      .Case("u4", Type::U4).Case("s4", Type::S4).Case("u16x2", Type::U16x2)
+      .Case("u8", Type::U8)
+      .Case("u16", Type::U16)
+      .Case("u32", Type::U32)
+      .Case("u64", Type::U64)
+      .Case("s8", Type::S8)
+      .Case("s16", Type::S16)
+      .Case("s32", Type::S32)
+      .Case("s64", Type::S64)
+      .Case("b8", Type::B8)
+      .Case("b16", Type::B16)
+      .Case("b32", Type::B32)
+      .Case("b64", Type::B64)
+      .Case("b128", Type::B128)
+      .Case("f16", Type::F16)
+      .Case("f16x2", Type::F16x2)
+      .Case("bf16", Type::BF16)
+      .Case("bf16x2", Type::BF16x2)
+      .Case("tf32", Type::TF32)
+      .Case("f32", Type::F32)
+      .Case("f32x2", Type::F32x2)
+      .Case("f64", Type::F64)
+      .Case("pred", Type::Pred)
+      .Case("e4m3", Type::E4M3)
+      .Case("e5m2", Type::E5M2)
+      .Case("e2m1", Type::E2M1)
+      .Case("e3m2", Type::E3M2)
+      .Case("e2m3", Type::E2M3)
+      .Case("e4m3x2", Type::E4M3x2)
+      .Case("e5m2x2", Type::E5M2x2)
+      .Case("e2m1x2", Type::E2M1x2)
+      .Case("e2m3x2", Type::E2M3x2)
+      .Case("e3m2x2", Type::E3M2x2)
+      .Case("ue8m0x2", Type::UE8M0x2)
+      .Case("u4", Type::U4)
+      .Case("s4", Type::S4)
+      .Case("u16x2", Type::U16x2)
       .Case("s16x2", Type::S16x2)
       .Default(Type::None);
 }
 
 unsigned fa4::sim::bitWidth(Type t) {
   switch (t) {
-  case Type::U8: case Type::S8: case Type::B8: case Type::E4M3: case Type::E5M2:
-  case Type::E2M1: case Type::E3M2: case Type::E2M3: case Type::E2M1x2:
+  case Type::U8:
+  case Type::S8:
+  case Type::B8:
+  case Type::E4M3:
+  case Type::E5M2:
+  case Type::E2M1:
+  case Type::E3M2:
+  case Type::E2M3:
+  case Type::E2M1x2:
     return 8;
-  case Type::U16: case Type::S16: case Type::B16: case Type::F16: case Type::BF16:
-  case Type::E4M3x2: case Type::E5M2x2: case Type::E2M3x2: case Type::E3M2x2:
+  case Type::U16:
+  case Type::S16:
+  case Type::B16:
+  case Type::F16:
+  case Type::BF16:
+  case Type::E4M3x2:
+  case Type::E5M2x2:
+  case Type::E2M3x2:
+  case Type::E3M2x2:
   case Type::UE8M0x2:
     return 16;
-  case Type::U32: case Type::S32: case Type::B32: case Type::F32: case Type::F16x2:
-  case Type::BF16x2: case Type::TF32: case Type::U16x2: case Type::S16x2:
+  case Type::U32:
+  case Type::S32:
+  case Type::B32:
+  case Type::F32:
+  case Type::F16x2:
+  case Type::BF16x2:
+  case Type::TF32:
+  case Type::U16x2:
+  case Type::S16x2:
     return 32;
-  case Type::U64: case Type::S64: case Type::B64: case Type::F64: case Type::F32x2:
+  case Type::U64:
+  case Type::S64:
+  case Type::B64:
+  case Type::F64:
+  case Type::F32x2:
     return 64;
   case Type::B128:
     return 128;
@@ -62,8 +112,14 @@ bool fa4::sim::isSignedType(Type t) {
 
 bool fa4::sim::isFloatType(Type t) {
   switch (t) {
-  case Type::F16: case Type::F16x2: case Type::BF16: case Type::BF16x2: case Type::TF32:
-  case Type::F32: case Type::F32x2: case Type::F64:
+  case Type::F16:
+  case Type::F16x2:
+  case Type::BF16:
+  case Type::BF16x2:
+  case Type::TF32:
+  case Type::F32:
+  case Type::F32x2:
+  case Type::F64:
     return true;
   default:
     return false;
@@ -175,8 +231,8 @@ bool fa4::sim::checkModifiers(const ptx::Instruction &inst, const OpcodeInfo &in
       }
     }
     if (!done && !rival.empty()) {
-      why = formatv("expected only one modifier of a kind, but got both '.{0}' and '.{1}'", rival,
-                    m);
+      why =
+          formatv("expected only one modifier of a kind, but got both '.{0}' and '.{1}'", rival, m);
       return false;
     }
     bool isType = parseType(m) != Type::None;

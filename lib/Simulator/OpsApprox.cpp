@@ -36,9 +36,18 @@ static double exp2Fast(double x, bool &sure) {
   double t = (x - n) * 0.6931471805599453094;
   // Taylor series to t^13 for |t| <= ln2/2: the rest is below 2^-56.
   double p = 1.0 / 6227020800.0;
-  const double inverse[] = {1.0 / 479001600, 1.0 / 39916800, 1.0 / 3628800, 1.0 / 362880,
-                            1.0 / 40320,     1.0 / 5040,     1.0 / 720,     1.0 / 120,
-                            1.0 / 24,        1.0 / 6,        0.5,           1.0,
+  const double inverse[] = {1.0 / 479001600,
+                            1.0 / 39916800,
+                            1.0 / 3628800,
+                            1.0 / 362880,
+                            1.0 / 40320,
+                            1.0 / 5040,
+                            1.0 / 720,
+                            1.0 / 120,
+                            1.0 / 24,
+                            1.0 / 6,
+                            0.5,
+                            1.0,
                             1.0};
   for (double c : inverse) {
     p = p * t + c;
@@ -124,7 +133,9 @@ static float divideFloat(float a, float b) {
 }
 
 template <Rounding R, bool Ftz>
-static float reciprocal(float a) { return divideFloat<R, Ftz>(1.0f, a); }
+static float reciprocal(float a) {
+  return divideFloat<R, Ftz>(1.0f, a);
+}
 
 template <Rounding R, bool Ftz>
 static float rootFloat(float a) {

@@ -32,9 +32,8 @@ public:
       if (!resolve(cluster, toSpace, to[l], bytes, dst)) {
         return false;
       }
-      if (sourceBytes[l] != 0 &&
-          (!resolve(cluster, fromSpace, from[l], sourceBytes[l], src) ||
-           !move(dst, src, sourceBytes[l], false))) {
+      if (sourceBytes[l] != 0 && (!resolve(cluster, fromSpace, from[l], sourceBytes[l], src) ||
+                                  !move(dst, src, sourceBytes[l], false))) {
         return false;
       }
       std::memset(dst.data + sourceBytes[l], 0, bytes - sourceBytes[l]);

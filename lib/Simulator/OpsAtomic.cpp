@@ -60,17 +60,28 @@ static uint64_t applyInteger(AtomOp op, uint64_t old, uint64_t v, uint64_t compa
   using U = std::make_unsigned_t<T>;
   T a = T(old), b = T(v);
   switch (op) {
-  case AtomOp::Add: return U(U(a) + U(b));
-  case AtomOp::Min: return U(a < b ? a : b);
-  case AtomOp::Max: return U(a < b ? b : a);
-  case AtomOp::Exch: return U(b);
-  case AtomOp::Cas: return U(a) == U(compare) ? U(b) : U(a);
-  case AtomOp::Inc: return U(a) >= U(b) ? 0 : U(a) + 1;
-  case AtomOp::Dec: return U(a) == 0 || U(a) > U(b) ? U(b) : U(a) - 1;
-  case AtomOp::And: return U(a) & U(b);
-  case AtomOp::Or: return U(a) | U(b);
-  case AtomOp::Xor: return U(a) ^ U(b);
-  case AtomOp::Invalid: break;
+  case AtomOp::Add:
+    return U(U(a) + U(b));
+  case AtomOp::Min:
+    return U(a < b ? a : b);
+  case AtomOp::Max:
+    return U(a < b ? b : a);
+  case AtomOp::Exch:
+    return U(b);
+  case AtomOp::Cas:
+    return U(a) == U(compare) ? U(b) : U(a);
+  case AtomOp::Inc:
+    return U(a) >= U(b) ? 0 : U(a) + 1;
+  case AtomOp::Dec:
+    return U(a) == 0 || U(a) > U(b) ? U(b) : U(a) - 1;
+  case AtomOp::And:
+    return U(a) & U(b);
+  case AtomOp::Or:
+    return U(a) | U(b);
+  case AtomOp::Xor:
+    return U(a) ^ U(b);
+  case AtomOp::Invalid:
+    break;
   }
   return old;
 }
@@ -91,15 +102,25 @@ static uint64_t apply(const AtomExtra &x, bool shared, uint64_t old, uint64_t v,
       return bitCast<uint64_t>(shared ? withNan(a + b, a, b) : withPlainNan(a + b, a, b));
     }
     return applyInteger<uint64_t>(x.op, old, v, compare);
-  case Type::F16: return applyHalves(x.op, old, v, false, false);
-  case Type::F16x2: return applyHalves(x.op, old, v, false, true);
-  case Type::BF16: return applyHalves(x.op, old, v, true, false);
-  case Type::BF16x2: return applyHalves(x.op, old, v, true, true);
-  case Type::S32: return applyInteger<int32_t>(x.op, old, v, compare);
-  case Type::S64: return applyInteger<int64_t>(x.op, old, v, compare);
-  case Type::U64: case Type::B64: return applyInteger<uint64_t>(x.op, old, v, compare);
-  case Type::B16: return applyInteger<uint16_t>(x.op, old, v, compare);
-  default: return applyInteger<uint32_t>(x.op, old, v, compare);
+  case Type::F16:
+    return applyHalves(x.op, old, v, false, false);
+  case Type::F16x2:
+    return applyHalves(x.op, old, v, false, true);
+  case Type::BF16:
+    return applyHalves(x.op, old, v, true, false);
+  case Type::BF16x2:
+    return applyHalves(x.op, old, v, true, true);
+  case Type::S32:
+    return applyInteger<int32_t>(x.op, old, v, compare);
+  case Type::S64:
+    return applyInteger<int64_t>(x.op, old, v, compare);
+  case Type::U64:
+  case Type::B64:
+    return applyInteger<uint64_t>(x.op, old, v, compare);
+  case Type::B16:
+    return applyInteger<uint16_t>(x.op, old, v, compare);
+  default:
+    return applyInteger<uint32_t>(x.op, old, v, compare);
   }
 }
 
@@ -148,16 +169,16 @@ static Step execAtom(Warp &w, const Inst &i, LaneMask m) {
       uint8_t *word = p + k * x.bytes, *s = shadow + k * x.bytes;
       for (unsigned b = 0; b < x.bytes; ++b) {
         if (s[b] == shadowBarrier) {
-          return w.fault(FaultId::MbOverwrite, i, LaneMask(1) << l,
-                         formatv("expected bytes that hold no live mbarrier, but got {0:x}",
-                                 address[l])
-                             .str());
+          return w.fault(
+              FaultId::MbOverwrite, i, LaneMask(1) << l,
+              formatv("expected bytes that hold no live mbarrier, but got {0:x}", address[l])
+                  .str());
         }
         if (s[b] == shadowPoison && x.op != AtomOp::Exch) {
-          return w.fault(shared ? FaultId::UninitSmem : FaultId::UninitGlobal, i, LaneMask(1) << l,
-                         formatv("expected the word to hold a value, but got {0:x} never written",
-                                 address[l])
-                             .str());
+          return w.fault(
+              shared ? FaultId::UninitSmem : FaultId::UninitGlobal, i, LaneMask(1) << l,
+              formatv("expected the word to hold a value, but got {0:x} never written", address[l])
+                  .str());
         }
         s[b] = shadowValid;
       }
@@ -189,9 +210,15 @@ static Step execAtom(Warp &w, const Inst &i, LaneMask m) {
 static AtomOp operation(const Decoder &d) {
   for (StringRef m : d.source->modifiers) {
     AtomOp op = StringSwitch<AtomOp>(m)
-                    .Case("add", AtomOp::Add).Case("min", AtomOp::Min).Case("max", AtomOp::Max)
-                    .Case("exch", AtomOp::Exch).Case("cas", AtomOp::Cas).Case("inc", AtomOp::Inc)
-                    .Case("dec", AtomOp::Dec).Case("and", AtomOp::And).Case("or", AtomOp::Or)
+                    .Case("add", AtomOp::Add)
+                    .Case("min", AtomOp::Min)
+                    .Case("max", AtomOp::Max)
+                    .Case("exch", AtomOp::Exch)
+                    .Case("cas", AtomOp::Cas)
+                    .Case("inc", AtomOp::Inc)
+                    .Case("dec", AtomOp::Dec)
+                    .Case("and", AtomOp::And)
+                    .Case("or", AtomOp::Or)
                     .Case("xor", AtomOp::Xor)
                     .Default(AtomOp::Invalid);
     if (op != AtomOp::Invalid) {

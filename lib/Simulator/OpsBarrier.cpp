@@ -105,8 +105,9 @@ static Step execBar(Warp &w, const Inst &i, LaneMask m) {
                        " threads, but got " + Twine(count));
   }
   if (b.expected != 0 && b.reduces != (kind == BarKind::Red)) {
-    return w.fault(FaultId::BarMix, i, m,
-                   "expected only bar.red among the users of a reducing barrier, but got a mixture");
+    return w.fault(
+        FaultId::BarMix, i, m,
+        "expected only bar.red among the users of a reducing barrier, but got a mixture");
   }
   // The hardware counts threads, so a warp may arrive for others and then wait
   // with them (FlashAttention-4's ping-pong on Hopper starts that way). Two

@@ -16,15 +16,25 @@ using namespace llvm;
 using namespace fa4::sim;
 
 template <typename T>
-static T bitAnd(T a, T b) { return a & b; }
+static T bitAnd(T a, T b) {
+  return a & b;
+}
 template <typename T>
-static T bitOr(T a, T b) { return a | b; }
+static T bitOr(T a, T b) {
+  return a | b;
+}
 template <typename T>
-static T bitXor(T a, T b) { return a ^ b; }
+static T bitXor(T a, T b) {
+  return a ^ b;
+}
 template <typename T>
-static T bitNot(T a) { return T(~a); }
+static T bitNot(T a) {
+  return T(~a);
+}
 template <typename T>
-static T boolNot(T a) { return a == 0; }
+static T boolNot(T a) {
+  return a == 0;
+}
 
 namespace {
 enum class Logic { And, Or, Xor };
@@ -111,7 +121,9 @@ static void decodeCnot(Decoder &d) {
 }
 
 template <typename T>
-static T shiftLeft(T a, uint32_t n) { return n >= sizeof(T) * 8 ? T(0) : T(a << n); }
+static T shiftLeft(T a, uint32_t n) {
+  return n >= sizeof(T) * 8 ? T(0) : T(a << n);
+}
 template <typename T>
 static T shiftRight(T a, uint32_t n) {
   constexpr uint32_t bits = sizeof(T) * 8;
@@ -122,9 +134,13 @@ static T shiftRight(T a, uint32_t n) {
 }
 
 template <typename T>
-static constexpr ExecFn shl() { return exec2<T, T, uint32_t, shiftLeft<T>>; }
+static constexpr ExecFn shl() {
+  return exec2<T, T, uint32_t, shiftLeft<T>>;
+}
 template <typename T>
-static constexpr ExecFn shr() { return exec2<T, T, uint32_t, shiftRight<T>>; }
+static constexpr ExecFn shr() {
+  return exec2<T, T, uint32_t, shiftRight<T>>;
+}
 
 static void decodeShift(Decoder &d, ExecFn exec) {
   unsigned bits = bitWidth(d.type());
@@ -166,8 +182,9 @@ static void decodeShf(Decoder &d) {
     return;
   }
   bool wrap = d.has("wrap");
-  decode3(d, d.has("l") ? (wrap ? shf<true, true>() : shf<true, false>())
-                        : (wrap ? shf<false, true>() : shf<false, false>()),
+  decode3(d,
+          d.has("l") ? (wrap ? shf<true, true>() : shf<true, false>())
+                     : (wrap ? shf<false, true>() : shf<false, false>()),
           32);
 }
 
@@ -192,7 +209,9 @@ static T extractField(T a, uint32_t b, uint32_t c) {
   return T((field & mask) | (negative ? ~mask : U(0)));
 }
 template <typename T>
-static constexpr ExecFn bfe() { return exec3<T, T, uint32_t, uint32_t, extractField<T>>; }
+static constexpr ExecFn bfe() {
+  return exec3<T, T, uint32_t, uint32_t, extractField<T>>;
+}
 
 static void decodeBfe(Decoder &d) {
   unsigned bits = bitWidth(d.type());
@@ -245,8 +264,9 @@ static uint32_t bitMask(uint32_t a, uint32_t b) {
   return uint32_t(mask << pos);
 }
 static void decodeBmsk(Decoder &d) {
-  decode2(d, d.has("wrap") ? exec2<uint32_t, uint32_t, uint32_t, bitMask<true>>
-                           : exec2<uint32_t, uint32_t, uint32_t, bitMask<false>>,
+  decode2(d,
+          d.has("wrap") ? exec2<uint32_t, uint32_t, uint32_t, bitMask<true>>
+                        : exec2<uint32_t, uint32_t, uint32_t, bitMask<false>>,
           32);
 }
 
@@ -263,11 +283,14 @@ static uint32_t extend(uint32_t a, uint32_t n) {
   return Signed ? uint32_t(int32_t(a << up) >> up) : a << up >> up;
 }
 template <bool S, bool W>
-static constexpr ExecFn szext() { return exec2<uint32_t, uint32_t, uint32_t, extend<S, W>>; }
+static constexpr ExecFn szext() {
+  return exec2<uint32_t, uint32_t, uint32_t, extend<S, W>>;
+}
 static void decodeSzext(Decoder &d) {
   bool isSigned = isSignedType(d.type()), wrap = d.has("wrap");
-  decode2(d, isSigned ? (wrap ? szext<true, true>() : szext<true, false>())
-                      : (wrap ? szext<false, true>() : szext<false, false>()),
+  decode2(d,
+          isSigned ? (wrap ? szext<true, true>() : szext<true, false>())
+                   : (wrap ? szext<false, true>() : szext<false, false>()),
           32);
 }
 
@@ -321,8 +344,7 @@ static Step execPermute(Warp &w, const Inst &i, LaneMask m) {
       ((c[0] >> (4 * k) & 4) ? usesB : usesA) = true;
     }
   }
-  w.setPoison(i.d, m,
-              poison | (usesA ? w.poisonIn(i.a) : 0) | (usesB ? w.poisonIn(i.b) : 0));
+  w.setPoison(i.d, m, poison | (usesA ? w.poisonIn(i.a) : 0) | (usesB ? w.poisonIn(i.b) : 0));
   return Step::Next;
 }
 
@@ -389,11 +411,17 @@ static void decodeLop3(Decoder &d) {
 }
 
 template <typename T>
-static uint32_t countLeading(T a) { return countl_zero(a); }
+static uint32_t countLeading(T a) {
+  return countl_zero(a);
+}
 template <typename T>
-static uint32_t countOnes(T a) { return popcount(a); }
+static uint32_t countOnes(T a) {
+  return popcount(a);
+}
 template <typename T>
-static T reverse(T a) { return reverseBits(a); }
+static T reverse(T a) {
+  return reverseBits(a);
+}
 
 template <typename T, bool ShiftAmount>
 static uint32_t findBit(T a) {
@@ -409,15 +437,17 @@ static uint32_t findBit(T a) {
 template <uint32_t (*F32)(uint32_t), uint32_t (*F64)(uint64_t)>
 static void decodeCount(Decoder &d) {
   unsigned bits = bitWidth(d.type());
-  decode1(d, bits == 64 ? ExecFn(exec1<uint32_t, uint64_t, F64>)
-                        : ExecFn(exec1<uint32_t, uint32_t, F32>),
+  decode1(d,
+          bits == 64 ? ExecFn(exec1<uint32_t, uint64_t, F64>)
+                     : ExecFn(exec1<uint32_t, uint32_t, F32>),
           32, bits);
 }
 
 static void decodeBrev(Decoder &d) {
   unsigned bits = bitWidth(d.type());
-  decode1(d, bits == 64 ? ExecFn(exec1<uint64_t, uint64_t, reverse<uint64_t>>)
-                        : ExecFn(exec1<uint32_t, uint32_t, reverse<uint32_t>>),
+  decode1(d,
+          bits == 64 ? ExecFn(exec1<uint64_t, uint64_t, reverse<uint64_t>>)
+                     : ExecFn(exec1<uint32_t, uint32_t, reverse<uint32_t>>),
           bits, bits);
 }
 
@@ -430,8 +460,9 @@ static ExecFn bfindOf(bool shift) {
 static void decodeBfind(Decoder &d) {
   bool shift = d.has("shiftamt"), isSigned = isSignedType(d.type());
   unsigned bits = bitWidth(d.type());
-  decode1(d, bits == 64 ? (isSigned ? bfindOf<int64_t>(shift) : bfindOf<uint64_t>(shift))
-                        : (isSigned ? bfindOf<int32_t>(shift) : bfindOf<uint32_t>(shift)),
+  decode1(d,
+          bits == 64 ? (isSigned ? bfindOf<int64_t>(shift) : bfindOf<uint64_t>(shift))
+                     : (isSigned ? bfindOf<int32_t>(shift) : bfindOf<uint32_t>(shift)),
           32, bits);
 }
 

@@ -128,8 +128,8 @@ static Step execBulk(Warp &w, const Inst &i, LaneMask m) {
   bool toGroup = x.route == Route::SharedToGlobal;
   if (!w.addresses(i, x.to.base, x.to.narrow, x.to.offset, m, to) ||
       !w.addresses(i, x.from.base, x.from.narrow, x.from.offset, m, from) ||
-      (!toGroup && !w.addresses(i, x.mbarrier.base, x.mbarrier.narrow, x.mbarrier.offset, m,
-                                barrier)) ||
+      (!toGroup &&
+       !w.addresses(i, x.mbarrier.base, x.mbarrier.narrow, x.mbarrier.offset, m, barrier)) ||
       !w.checkUsed(i, x.size, false, m, "the size") ||
       (x.mask && !w.checkUsed(i, x.mask, false, m, "the mask"))) {
     return Step::Stop;
@@ -206,9 +206,9 @@ static void decodeBulk(Decoder &d) {
     d.error("expected one side of a bulk copy to be shared memory, but got none");
     return;
   }
-  x->route = !toShared      ? Route::SharedToGlobal
-             : fromShared   ? Route::SharedToShared
-                            : Route::GlobalToShared;
+  x->route = !toShared    ? Route::SharedToGlobal
+             : fromShared ? Route::SharedToShared
+                          : Route::GlobalToShared;
   x->ownOnly = spaces[0] == "shared::cta";
   x->multicast = d.has("multicast::cluster");
   x->byteMask = d.has("cp_mask");

@@ -79,8 +79,7 @@ static void decodePolicy(Decoder &d) {
 
 void fa4::sim::addCacheOpcodes(OpcodeTable &t) {
   t.add({
-      {"prefetch",
-       "global|local|param|const tensormap L1|L2 L2::evict_last|L2::evict_normal", 1, 1,
+      {"prefetch", "global|local|param|const tensormap L1|L2 L2::evict_last|L2::evict_normal", 1, 1,
        decodePrefetch},
       {"prefetchu", "L1", 1, 1, decodePrefetch},
       {"applypriority", "global L2::evict_normal", 1, 2, decodePrefetch},
@@ -88,13 +87,11 @@ void fa4::sim::addCacheOpcodes(OpcodeTable &t) {
       {"createpolicy.fractional",
        "L2::evict_last|L2::evict_normal|L2::evict_first|L2::evict_unchanged "
        "L2::evict_first|L2::evict_unchanged :b64",
-       1, 2,
-       decodePolicy},
+       1, 2, decodePolicy},
       {"createpolicy.range",
        "global L2::evict_last|L2::evict_normal|L2::evict_first|L2::evict_unchanged "
        "L2::evict_first|L2::evict_unchanged :b64",
-       4, 4,
-       decodePolicy},
+       4, 4, decodePolicy},
       {"createpolicy.cvt", "L2 :b64", 2, 2, decodePolicy},
   });
 }

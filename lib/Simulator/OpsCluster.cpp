@@ -25,8 +25,8 @@ template <typename T>
 static Step execMapa(Warp &w, const Inst &i, LaneMask m) {
   const T *a = w.in<T>(i.a);
   const uint32_t *b = w.in<uint32_t>(i.b);
-  LaneMask bad = m & ~w.poisonIn(i.b) &
-                 maskLanes([&](unsigned l) { return b[l] >= w.cluster->ctas.size(); });
+  LaneMask bad =
+      m & ~w.poisonIn(i.b) & maskLanes([&](unsigned l) { return b[l] >= w.cluster->ctas.size(); });
   if (bad) {
     return w.fault(FaultId::CtaRange, i, bad,
                    "expected a rank below " + Twine(w.cluster->ctas.size()) + ", but got " +
@@ -133,8 +133,9 @@ static Step execRemote(Warp &w, const Inst &i, LaneMask m) {
     unsigned l = __builtin_ctz(left);
     LaneMask bit = LaneMask(1) << l;
     if (to[l] & (size - 1)) {
-      return w.fault(FaultId::Align, i, bit,
-                     formatv("expected an address aligned to {0}, but got {1:x}", size, to[l]).str());
+      return w.fault(
+          FaultId::Align, i, bit,
+          formatv("expected an address aligned to {0}, but got {1:x}", size, to[l]).str());
     }
     if (to[l] >> sharedRankShift != barrier[l] >> sharedRankShift) {
       return w.fault(FaultId::CtaRange, i, bit,
@@ -237,7 +238,8 @@ static Step execTryCancel(Warp &w, const Inst &i, LaneMask m) {
     unsigned l = __builtin_ctz(left);
     LaneMask bit = LaneMask(1) << l;
     if (to[l] % 16 != 0) {
-      return w.fault(FaultId::Align, i, bit, "expected a response aligned to 16 bytes, but got less");
+      return w.fault(FaultId::Align, i, bit,
+                     "expected a response aligned to 16 bytes, but got less");
     }
     if (w.cluster->cancelSeen) {
       return w.fault(FaultId::ClcRequest, i, bit,
@@ -348,7 +350,8 @@ void fa4::sim::addClusterOpcodes(OpcodeTable &t) {
        "weak shared::cluster mbarrier::complete_tx::bytes v2|v4 :b32|b64|u32|u64|s32|s64|f32|f64",
        3, 3, decodeRemote},
       {"red.async",
-       "relaxed cluster shared::cluster mbarrier::complete_tx::bytes inc|dec|min|max|add|and|or|xor "
+       "relaxed cluster shared::cluster mbarrier::complete_tx::bytes "
+       "inc|dec|min|max|add|and|or|xor "
        ":u32|s32|u64|b32",
        3, 3, decodeRemote},
       {"clusterlaunchcontrol.try_cancel",

@@ -18,7 +18,23 @@ using namespace llvm;
 using namespace fa4::sim;
 
 namespace {
-enum class Cmp : uint8_t { Eq, Ne, Lt, Le, Gt, Ge, Equ, Neu, Ltu, Leu, Gtu, Geu, Num, Nan, Invalid };
+enum class Cmp : uint8_t {
+  Eq,
+  Ne,
+  Lt,
+  Le,
+  Gt,
+  Ge,
+  Equ,
+  Neu,
+  Ltu,
+  Leu,
+  Gtu,
+  Geu,
+  Num,
+  Nan,
+  Invalid
+};
 enum class Combine : uint8_t { None, And, Or, Xor };
 
 struct CompareExtra : Extra {
@@ -37,21 +53,36 @@ static bool holds(T a, T b) {
   constexpr bool isFloat = std::is_floating_point_v<T>;
   bool nan = isFloat && (a != a || b != b);
   switch (C) {
-  case Cmp::Eq: return a == b;
-  case Cmp::Ne: return !nan && a != b;
-  case Cmp::Lt: return a < b;
-  case Cmp::Le: return a <= b;
-  case Cmp::Gt: return a > b;
-  case Cmp::Ge: return a >= b;
-  case Cmp::Equ: return nan || a == b;
-  case Cmp::Neu: return a != b;
-  case Cmp::Ltu: return nan || a < b;
-  case Cmp::Leu: return nan || a <= b;
-  case Cmp::Gtu: return nan || a > b;
-  case Cmp::Geu: return nan || a >= b;
-  case Cmp::Num: return !nan;
-  case Cmp::Nan: return nan;
-  case Cmp::Invalid: break;
+  case Cmp::Eq:
+    return a == b;
+  case Cmp::Ne:
+    return !nan && a != b;
+  case Cmp::Lt:
+    return a < b;
+  case Cmp::Le:
+    return a <= b;
+  case Cmp::Gt:
+    return a > b;
+  case Cmp::Ge:
+    return a >= b;
+  case Cmp::Equ:
+    return nan || a == b;
+  case Cmp::Neu:
+    return a != b;
+  case Cmp::Ltu:
+    return nan || a < b;
+  case Cmp::Leu:
+    return nan || a <= b;
+  case Cmp::Gtu:
+    return nan || a > b;
+  case Cmp::Geu:
+    return nan || a >= b;
+  case Cmp::Num:
+    return !nan;
+  case Cmp::Nan:
+    return nan;
+  case Cmp::Invalid:
+    break;
   }
   return false;
 }
@@ -86,39 +117,70 @@ static LaneMask compareHalf(Warp &w, Reg ra, Reg rb, bool ftz) {
 template <Cmp C>
 static decltype(CompareExtra::compare) pickType(Type t, bool high) {
   switch (t) {
-  case Type::F16x2: return high ? compareHalf<false, C, 16> : compareHalf<false, C>;
-  case Type::BF16x2: return high ? compareHalf<true, C, 16> : compareHalf<true, C>;
-  case Type::U16: case Type::B16: return compareLanes<uint16_t, C>;
-  case Type::S16: return compareLanes<int16_t, C>;
-  case Type::U32: case Type::B32: return compareLanes<uint32_t, C>;
-  case Type::S32: return compareLanes<int32_t, C>;
-  case Type::U64: case Type::B64: return compareLanes<uint64_t, C>;
-  case Type::S64: return compareLanes<int64_t, C>;
-  case Type::F32: return compareLanes<float, C>;
-  case Type::F64: return compareLanes<double, C>;
-  case Type::F16: return compareHalf<false, C>;
-  case Type::BF16: return compareHalf<true, C>;
-  default: return nullptr;
+  case Type::F16x2:
+    return high ? compareHalf<false, C, 16> : compareHalf<false, C>;
+  case Type::BF16x2:
+    return high ? compareHalf<true, C, 16> : compareHalf<true, C>;
+  case Type::U16:
+  case Type::B16:
+    return compareLanes<uint16_t, C>;
+  case Type::S16:
+    return compareLanes<int16_t, C>;
+  case Type::U32:
+  case Type::B32:
+    return compareLanes<uint32_t, C>;
+  case Type::S32:
+    return compareLanes<int32_t, C>;
+  case Type::U64:
+  case Type::B64:
+    return compareLanes<uint64_t, C>;
+  case Type::S64:
+    return compareLanes<int64_t, C>;
+  case Type::F32:
+    return compareLanes<float, C>;
+  case Type::F64:
+    return compareLanes<double, C>;
+  case Type::F16:
+    return compareHalf<false, C>;
+  case Type::BF16:
+    return compareHalf<true, C>;
+  default:
+    return nullptr;
   }
 }
 
 static decltype(CompareExtra::compare) pickCompare(Cmp c, Type t, bool high = false) {
   switch (c) {
-  case Cmp::Eq: return pickType<Cmp::Eq>(t, high);
-  case Cmp::Ne: return pickType<Cmp::Ne>(t, high);
-  case Cmp::Lt: return pickType<Cmp::Lt>(t, high);
-  case Cmp::Le: return pickType<Cmp::Le>(t, high);
-  case Cmp::Gt: return pickType<Cmp::Gt>(t, high);
-  case Cmp::Ge: return pickType<Cmp::Ge>(t, high);
-  case Cmp::Equ: return pickType<Cmp::Equ>(t, high);
-  case Cmp::Neu: return pickType<Cmp::Neu>(t, high);
-  case Cmp::Ltu: return pickType<Cmp::Ltu>(t, high);
-  case Cmp::Leu: return pickType<Cmp::Leu>(t, high);
-  case Cmp::Gtu: return pickType<Cmp::Gtu>(t, high);
-  case Cmp::Geu: return pickType<Cmp::Geu>(t, high);
-  case Cmp::Num: return pickType<Cmp::Num>(t, high);
-  case Cmp::Nan: return pickType<Cmp::Nan>(t, high);
-  case Cmp::Invalid: break;
+  case Cmp::Eq:
+    return pickType<Cmp::Eq>(t, high);
+  case Cmp::Ne:
+    return pickType<Cmp::Ne>(t, high);
+  case Cmp::Lt:
+    return pickType<Cmp::Lt>(t, high);
+  case Cmp::Le:
+    return pickType<Cmp::Le>(t, high);
+  case Cmp::Gt:
+    return pickType<Cmp::Gt>(t, high);
+  case Cmp::Ge:
+    return pickType<Cmp::Ge>(t, high);
+  case Cmp::Equ:
+    return pickType<Cmp::Equ>(t, high);
+  case Cmp::Neu:
+    return pickType<Cmp::Neu>(t, high);
+  case Cmp::Ltu:
+    return pickType<Cmp::Ltu>(t, high);
+  case Cmp::Leu:
+    return pickType<Cmp::Leu>(t, high);
+  case Cmp::Gtu:
+    return pickType<Cmp::Gtu>(t, high);
+  case Cmp::Geu:
+    return pickType<Cmp::Geu>(t, high);
+  case Cmp::Num:
+    return pickType<Cmp::Num>(t, high);
+  case Cmp::Nan:
+    return pickType<Cmp::Nan>(t, high);
+  case Cmp::Invalid:
+    break;
   }
   return nullptr;
 }
@@ -126,10 +188,14 @@ static decltype(CompareExtra::compare) pickCompare(Cmp c, Type t, bool high = fa
 static LaneMask combined(Warp &w, const Inst &i, const CompareExtra &x, LaneMask r) {
   LaneMask c = x.negateC ? ~w.preds[i.p] : w.preds[i.p];
   switch (x.combine) {
-  case Combine::None: return r;
-  case Combine::And: return r & c;
-  case Combine::Or: return r | c;
-  case Combine::Xor: return r ^ c;
+  case Combine::None:
+    return r;
+  case Combine::And:
+    return r & c;
+  case Combine::Or:
+    return r | c;
+  case Combine::Xor:
+    return r ^ c;
   }
   return r;
 }
@@ -173,11 +239,20 @@ static Step execSet(Warp &w, const Inst &i, LaneMask m) {
 static Cmp comparison(const Decoder &d) {
   for (StringRef m : d.source->modifiers) {
     Cmp c = StringSwitch<Cmp>(m)
-                .Case("eq", Cmp::Eq).Case("ne", Cmp::Ne).Cases({"lt", "lo"}, Cmp::Lt)
-                .Cases({"le", "ls"}, Cmp::Le).Cases({"gt", "hi"}, Cmp::Gt)
-                .Cases({"ge", "hs"}, Cmp::Ge).Case("equ", Cmp::Equ).Case("neu", Cmp::Neu)
-                .Case("ltu", Cmp::Ltu).Case("leu", Cmp::Leu).Case("gtu", Cmp::Gtu)
-                .Case("geu", Cmp::Geu).Case("num", Cmp::Num).Case("nan", Cmp::Nan)
+                .Case("eq", Cmp::Eq)
+                .Case("ne", Cmp::Ne)
+                .Cases({"lt", "lo"}, Cmp::Lt)
+                .Cases({"le", "ls"}, Cmp::Le)
+                .Cases({"gt", "hi"}, Cmp::Gt)
+                .Cases({"ge", "hs"}, Cmp::Ge)
+                .Case("equ", Cmp::Equ)
+                .Case("neu", Cmp::Neu)
+                .Case("ltu", Cmp::Ltu)
+                .Case("leu", Cmp::Leu)
+                .Case("gtu", Cmp::Gtu)
+                .Case("geu", Cmp::Geu)
+                .Case("num", Cmp::Num)
+                .Case("nan", Cmp::Nan)
                 .Default(Cmp::Invalid);
     if (c != Cmp::Invalid) {
       return c;
@@ -209,7 +284,8 @@ static CompareExtra *decodeCompare(Decoder &d, Type operands) {
   d.inst.a = d.src(1, bits);
   d.inst.b = d.src(2, bits);
   if ((x->combine != Combine::None) != (d.operandCount() == 4)) {
-    d.error("expected a predicate operand exactly with '.and', '.or' and '.xor', but got otherwise");
+    d.error(
+        "expected a predicate operand exactly with '.and', '.or' and '.xor', but got otherwise");
     return nullptr;
   }
   if (x->combine != Combine::None) {

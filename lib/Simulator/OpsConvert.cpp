@@ -30,23 +30,35 @@ struct ConvertExtra : Extra {
 
 static double widen(Type t, uint64_t bits) {
   switch (t) {
-  case Type::F16: return halfToFloat(uint16_t(bits));
-  case Type::BF16: return bfloatToFloat(uint16_t(bits));
-  case Type::F32: return bitCast<float>(uint32_t(bits));
-  default: return bitCast<double>(bits);
+  case Type::F16:
+    return halfToFloat(uint16_t(bits));
+  case Type::BF16:
+    return bfloatToFloat(uint16_t(bits));
+  case Type::F32:
+    return bitCast<float>(uint32_t(bits));
+  default:
+    return bitCast<double>(bits);
   }
 }
 
 static __int128 asInteger(Type t, uint64_t bits) {
   switch (t) {
-  case Type::U8: return uint8_t(bits);
-  case Type::S8: return int8_t(bits);
-  case Type::U16: return uint16_t(bits);
-  case Type::S16: return int16_t(bits);
-  case Type::U32: return uint32_t(bits);
-  case Type::S32: return int32_t(bits);
-  case Type::U64: return bits;
-  default: return int64_t(bits);
+  case Type::U8:
+    return uint8_t(bits);
+  case Type::S8:
+    return int8_t(bits);
+  case Type::U16:
+    return uint16_t(bits);
+  case Type::S16:
+    return int16_t(bits);
+  case Type::U32:
+    return uint32_t(bits);
+  case Type::S32:
+    return int32_t(bits);
+  case Type::U64:
+    return bits;
+  default:
+    return int64_t(bits);
   }
 }
 
@@ -59,10 +71,14 @@ static __int128 highest(Type t) {
 
 static double roundIntegral(double v, Rounding r) {
   switch (r) {
-  case Rounding::Zero: return std::trunc(v);
-  case Rounding::Down: return std::floor(v);
-  case Rounding::Up: return std::ceil(v);
-  case Rounding::Nearest: break;
+  case Rounding::Zero:
+    return std::trunc(v);
+  case Rounding::Down:
+    return std::floor(v);
+  case Rounding::Up:
+    return std::ceil(v);
+  case Rounding::Nearest:
+    break;
   }
   return std::nearbyint(v);
 }
@@ -97,10 +113,14 @@ static double integerToOdd(__int128 v) {
 
 static float narrowFloat(double v, Rounding r) {
   switch (r) {
-  case Rounding::Zero: return roundToFloat<Rounding::Zero>(v);
-  case Rounding::Down: return roundToFloat<Rounding::Down>(v);
-  case Rounding::Up: return roundToFloat<Rounding::Up>(v);
-  case Rounding::Nearest: break;
+  case Rounding::Zero:
+    return roundToFloat<Rounding::Zero>(v);
+  case Rounding::Down:
+    return roundToFloat<Rounding::Down>(v);
+  case Rounding::Up:
+    return roundToFloat<Rounding::Up>(v);
+  case Rounding::Nearest:
+    break;
   }
   return float(v);
 }
@@ -160,10 +180,14 @@ static uint64_t toFloatBits(const ConvertExtra &x, double v) {
 static uint64_t quietWide(Type from, uint64_t bits) {
   constexpr uint64_t quiet = uint64_t(0x7ff8) << 48;
   switch (from) {
-  case Type::F16: return (bits & 0x8000) << 48 | quiet | (bits & 0x3ff) << 42;
-  case Type::BF16: return (bits & 0x8000) << 48 | quiet | (bits & 0x7f) << 45;
-  case Type::F32: return (bits & 0x80000000) << 32 | quiet | (bits & 0x7fffff) << 29;
-  default: return bits | quiet;
+  case Type::F16:
+    return (bits & 0x8000) << 48 | quiet | (bits & 0x3ff) << 42;
+  case Type::BF16:
+    return (bits & 0x8000) << 48 | quiet | (bits & 0x7f) << 45;
+  case Type::F32:
+    return (bits & 0x80000000) << 32 | quiet | (bits & 0x7fffff) << 29;
+  default:
+    return bits | quiet;
   }
 }
 

@@ -16,8 +16,14 @@ using namespace fa4::sim;
 
 static bool isPair(Type t) {
   switch (t) {
-  case Type::F16x2: case Type::BF16x2: case Type::E4M3x2: case Type::E5M2x2: case Type::E2M1x2:
-  case Type::E2M3x2: case Type::E3M2x2: case Type::UE8M0x2:
+  case Type::F16x2:
+  case Type::BF16x2:
+  case Type::E4M3x2:
+  case Type::E5M2x2:
+  case Type::E2M1x2:
+  case Type::E2M3x2:
+  case Type::E3M2x2:
+  case Type::UE8M0x2:
     return true;
   default:
     return false;
@@ -47,16 +53,25 @@ static Step execPairFast(Warp &w, const Inst &i, LaneMask m) {
 /// One element of a packed destination.
 static uint32_t narrowElement(Type to, float v, uint32_t flags) {
   v = (flags & PairRelu) ? reluFloat(v) : v;
-  Rounding r = (flags & PairZero) ? Rounding::Zero : (flags & PairUp) ? Rounding::Up : Rounding::Nearest;
+  Rounding r = (flags & PairZero) ? Rounding::Zero
+               : (flags & PairUp) ? Rounding::Up
+                                  : Rounding::Nearest;
   bool finite = flags & PairSatfinite;
   switch (to) {
-  case Type::F16x2: return doubleToHalf(v, r, finite);
-  case Type::BF16x2: return doubleToBfloat(v, r, finite);
-  case Type::E4M3x2: return floatToE4m3(v);
-  case Type::E5M2x2: return floatToE5m2(v);
-  case Type::E2M1x2: return floatToE2m1(v);
-  case Type::E2M3x2: return floatToSixBit<2>(v);
-  case Type::E3M2x2: return floatToSixBit<3>(v);
+  case Type::F16x2:
+    return doubleToHalf(v, r, finite);
+  case Type::BF16x2:
+    return doubleToBfloat(v, r, finite);
+  case Type::E4M3x2:
+    return floatToE4m3(v);
+  case Type::E5M2x2:
+    return floatToE5m2(v);
+  case Type::E2M1x2:
+    return floatToE2m1(v);
+  case Type::E2M3x2:
+    return floatToSixBit<2>(v);
+  case Type::E3M2x2:
+    return floatToSixBit<3>(v);
   default: {
     // ue8m0: the exponent, rounded to zero or up; NaN is 0xff.
     uint32_t b = bitCast<uint32_t>(std::fabs(v));
@@ -74,13 +89,20 @@ static uint32_t narrowElement(Type to, float v, uint32_t flags) {
 
 static float widenElement(Type from, uint32_t v) {
   switch (from) {
-  case Type::F16x2: return halfToFloat(uint16_t(v));
-  case Type::BF16x2: return bfloatToFloat(uint16_t(v));
-  case Type::E4M3x2: return e4m3ToFloat(uint8_t(v));
-  case Type::E5M2x2: return e5m2ToFloat(uint8_t(v));
-  case Type::E2M1x2: return e2m1ToFloat(uint8_t(v));
-  case Type::E2M3x2: return sixBitToFloat<2>(uint8_t(v));
-  case Type::E3M2x2: return sixBitToFloat<3>(uint8_t(v));
+  case Type::F16x2:
+    return halfToFloat(uint16_t(v));
+  case Type::BF16x2:
+    return bfloatToFloat(uint16_t(v));
+  case Type::E4M3x2:
+    return e4m3ToFloat(uint8_t(v));
+  case Type::E5M2x2:
+    return e5m2ToFloat(uint8_t(v));
+  case Type::E2M1x2:
+    return e2m1ToFloat(uint8_t(v));
+  case Type::E2M3x2:
+    return sixBitToFloat<2>(uint8_t(v));
+  case Type::E3M2x2:
+    return sixBitToFloat<3>(uint8_t(v));
   default:
     return (v & 0xff) == 0xff ? bitCast<float>(canonicalNan)
            : (v & 0xff) == 0  ? 0x1p-127f

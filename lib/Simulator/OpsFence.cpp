@@ -38,8 +38,9 @@ void fa4::sim::addFenceOpcodes(OpcodeTable &t) {
   t.add({
       {"membar", "cta|gl|sys", 0, 0, decodeFence},
       {"membar.proxy", "alias|async global|shared::cta|shared::cluster", 0, 0, decodeFence},
-      {"fence", "sc|acq_rel|acquire|release cta|cluster|gpu|sys "
-                "sync_restrict::shared::cta|sync_restrict::shared::cluster",
+      {"fence",
+       "sc|acq_rel|acquire|release cta|cluster|gpu|sys "
+       "sync_restrict::shared::cta|sync_restrict::shared::cluster",
        0, 0, decodeFence},
       {"fence.mbarrier_init", "release cluster", 0, 0, decodeFence},
       {"fence.proxy",

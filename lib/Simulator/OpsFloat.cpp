@@ -15,8 +15,10 @@ using namespace llvm;
 using namespace fa4::sim;
 
 static Rounding roundingOf(const Decoder &d) {
-  return d.has("rz") ? Rounding::Zero : d.has("rm") ? Rounding::Down : d.has("rp") ? Rounding::Up
-                                                                                     : Rounding::Nearest;
+  return d.has("rz")   ? Rounding::Zero
+         : d.has("rm") ? Rounding::Down
+         : d.has("rp") ? Rounding::Up
+                       : Rounding::Nearest;
 }
 
 namespace {
@@ -95,7 +97,8 @@ static void decodeFloatBinary(Decoder &d) {
   bool ftz = d.has("ftz"), sat = d.has("sat");
   if (d.type() == Type::F64) {
     if (r != Rounding::Nearest || ftz || sat) {
-      d.error("expected f64 arithmetic to round to nearest without '.ftz' and '.sat', but got more");
+      d.error(
+          "expected f64 arithmetic to round to nearest without '.ftz' and '.sat', but got more");
       return;
     }
     decode2(d, exec2<double, double, double, binaryDouble<O>>, 64);
@@ -109,10 +112,12 @@ static void decodeFloatBinary(Decoder &d) {
                   : scalarBinary<O, Rounding::Nearest>(ftz, sat);
     break;
   case Rounding::Zero:
-    exec = packed ? packedBinary<O, Rounding::Zero>(ftz) : scalarBinary<O, Rounding::Zero>(ftz, sat);
+    exec =
+        packed ? packedBinary<O, Rounding::Zero>(ftz) : scalarBinary<O, Rounding::Zero>(ftz, sat);
     break;
   case Rounding::Down:
-    exec = packed ? packedBinary<O, Rounding::Down>(ftz) : scalarBinary<O, Rounding::Down>(ftz, sat);
+    exec =
+        packed ? packedBinary<O, Rounding::Down>(ftz) : scalarBinary<O, Rounding::Down>(ftz, sat);
     break;
   case Rounding::Up:
     exec = packed ? packedBinary<O, Rounding::Up>(ftz) : scalarBinary<O, Rounding::Up>(ftz, sat);
@@ -150,10 +155,14 @@ static ExecFn mixedExec(bool sat) {
 template <bool Bf, bool Subtract>
 static ExecFn pickMixed(Rounding r, bool sat) {
   switch (r) {
-  case Rounding::Nearest: return mixedExec<Bf, Subtract, Rounding::Nearest>(sat);
-  case Rounding::Zero: return mixedExec<Bf, Subtract, Rounding::Zero>(sat);
-  case Rounding::Down: return mixedExec<Bf, Subtract, Rounding::Down>(sat);
-  case Rounding::Up: break;
+  case Rounding::Nearest:
+    return mixedExec<Bf, Subtract, Rounding::Nearest>(sat);
+  case Rounding::Zero:
+    return mixedExec<Bf, Subtract, Rounding::Zero>(sat);
+  case Rounding::Down:
+    return mixedExec<Bf, Subtract, Rounding::Down>(sat);
+  case Rounding::Up:
+    break;
   }
   return mixedExec<Bf, Subtract, Rounding::Up>(sat);
 }
@@ -229,7 +238,8 @@ static void decodeFloatFma(Decoder &d) {
   bool ftz = d.has("ftz"), sat = d.has("sat"), packed = d.type() == Type::F32x2;
   if (d.type() == Type::F64) {
     if (r != Rounding::Nearest || ftz || sat) {
-      d.error("expected f64 arithmetic to round to nearest without '.ftz' and '.sat', but got more");
+      d.error(
+          "expected f64 arithmetic to round to nearest without '.ftz' and '.sat', but got more");
       return;
     }
     decode3(d, exec3<double, double, double, double, fmaDouble>, 64);
@@ -380,8 +390,9 @@ static void decodeSign(Decoder &d) {
   } else if (d.type() == Type::F64) {
     decode1(d, exec1<double, double, signDouble<Abs>>, 64, 64);
   } else if (d.type() == Type::F32) {
-    decode1(d, d.has("ftz") ? exec1<float, float, signFloat<Abs, true>>
-                            : exec1<float, float, signFloat<Abs, false>>,
+    decode1(d,
+            d.has("ftz") ? exec1<float, float, signFloat<Abs, true>>
+                         : exec1<float, float, signFloat<Abs, false>>,
             32, 32);
   } else {
     decodeIntegerUnary(d, Abs);
@@ -389,9 +400,7 @@ static void decodeSign(Decoder &d) {
 }
 
 /// Sign of the first operand, magnitude of the second.
-static uint32_t copySign32(uint32_t a, uint32_t b) {
-  return (a & 0x80000000u) | (b & 0x7fffffffu);
-}
+static uint32_t copySign32(uint32_t a, uint32_t b) { return (a & 0x80000000u) | (b & 0x7fffffffu); }
 static uint64_t copySign64(uint64_t a, uint64_t b) {
   constexpr uint64_t sign = uint64_t(1) << 63;
   return (a & sign) | (b & ~sign);
@@ -404,15 +413,21 @@ static void decodeCopysign(Decoder &d) {
 static Step execTestp(Warp &w, const Inst &i, LaneMask m) {
   bool wide = i.aux & 16;
   LaneMask r = maskLanes([&](unsigned l) {
-    int category = wide ? std::fpclassify(w.in<double>(i.a)[l])
-                        : std::fpclassify(w.in<float>(i.a)[l]);
+    int category =
+        wide ? std::fpclassify(w.in<double>(i.a)[l]) : std::fpclassify(w.in<float>(i.a)[l]);
     switch (i.aux & 15) {
-    case 0: return category != FP_NAN && category != FP_INFINITE;
-    case 1: return category == FP_INFINITE;
-    case 2: return category != FP_NAN;
-    case 3: return category == FP_NAN;
-    case 4: return category == FP_NORMAL || category == FP_ZERO; // as measured
-    default: return category == FP_SUBNORMAL;
+    case 0:
+      return category != FP_NAN && category != FP_INFINITE;
+    case 1:
+      return category == FP_INFINITE;
+    case 2:
+      return category != FP_NAN;
+    case 3:
+      return category == FP_NAN;
+    case 4:
+      return category == FP_NORMAL || category == FP_ZERO; // as measured
+    default:
+      return category == FP_SUBNORMAL;
     }
   });
   w.setPred(i.q, m, r, wide ? w.poisonWide(i.a) : w.poisonIn(i.a));
@@ -420,7 +435,7 @@ static Step execTestp(Warp &w, const Inst &i, LaneMask m) {
 }
 
 static void decodeTestp(Decoder &d) {
-  static const char *const tests[] = {"finite",    "infinite", "number",
+  static const char *const tests[] = {"finite",     "infinite", "number",
                                       "notanumber", "normal",   "subnormal"};
   bool wide = d.type() == Type::F64;
   d.inst.aux = ~0u;
@@ -440,13 +455,29 @@ static void decodeTestp(Decoder &d) {
 
 void fa4::sim::addFloatOpcodes(OpcodeTable &t) {
   t.add({
-      {"add", "rn|rz|rm|rp ftz sat :u16|s16|u32|s32|u64|s64|u16x2|s16x2|f32|f32x2|f64|f16|f16x2|bf16|bf16x2 ?:f16|bf16", 3, 3, decodeAdd},
-      {"sub", "rn|rz|rm|rp ftz sat :u16|s16|u32|s32|u64|s64|f32|f32x2|f64|f16|f16x2|bf16|bf16x2 ?:f16|bf16", 3, 3, decodeSub},
-      {"mul", "lo|hi|wide rn|rz|rm|rp ftz sat :u16|s16|u32|s32|u64|s64|f32|f32x2|f64|f16|f16x2|bf16|bf16x2", 3, 3, decodeMul},
-      {"fma", "rn|rz|rm|rp ftz sat relu :f32|f32x2|f64|f16|f16x2|bf16|bf16x2 ?:f16|bf16", 4, 4, decodeFma},
+      {"add",
+       "rn|rz|rm|rp ftz sat "
+       ":u16|s16|u32|s32|u64|s64|u16x2|s16x2|f32|f32x2|f64|f16|f16x2|bf16|bf16x2 ?:f16|bf16",
+       3, 3, decodeAdd},
+      {"sub",
+       "rn|rz|rm|rp ftz sat :u16|s16|u32|s32|u64|s64|f32|f32x2|f64|f16|f16x2|bf16|bf16x2 "
+       "?:f16|bf16",
+       3, 3, decodeSub},
+      {"mul",
+       "lo|hi|wide rn|rz|rm|rp ftz sat "
+       ":u16|s16|u32|s32|u64|s64|f32|f32x2|f64|f16|f16x2|bf16|bf16x2",
+       3, 3, decodeMul},
+      {"fma", "rn|rz|rm|rp ftz sat relu :f32|f32x2|f64|f16|f16x2|bf16|bf16x2 ?:f16|bf16", 4, 4,
+       decodeFma},
       {"mad", "lo|hi|wide rn|rz|rm|rp ftz sat :u16|s16|u32|s32|u64|s64|f32|f64", 4, 4, decodeMad},
-      {"min", "ftz NaN xorsign abs relu :u16|s16|u32|s32|u64|s64|u16x2|s16x2|f32|f64|f16|f16x2|bf16|bf16x2", 3, 4, decodeMinMax<false>},
-      {"max", "ftz NaN xorsign abs relu :u16|s16|u32|s32|u64|s64|u16x2|s16x2|f32|f64|f16|f16x2|bf16|bf16x2", 3, 4, decodeMinMax<true>},
+      {"min",
+       "ftz NaN xorsign abs relu "
+       ":u16|s16|u32|s32|u64|s64|u16x2|s16x2|f32|f64|f16|f16x2|bf16|bf16x2",
+       3, 4, decodeMinMax<false>},
+      {"max",
+       "ftz NaN xorsign abs relu "
+       ":u16|s16|u32|s32|u64|s64|u16x2|s16x2|f32|f64|f16|f16x2|bf16|bf16x2",
+       3, 4, decodeMinMax<true>},
       {"neg", "ftz :s16|s32|s64|f32|f64|f16|f16x2|bf16|bf16x2", 2, 2, decodeSign<false>},
       {"abs", "ftz :s16|s32|s64|f32|f64|f16|f16x2|bf16|bf16x2", 2, 2, decodeSign<true>},
       {"copysign", ":f32|f64", 3, 3, decodeCopysign},

@@ -29,7 +29,14 @@ struct Bfloat {
 };
 
 /// What the modifiers say about one result.
-enum HalfFlags : uint32_t { Ftz = 1, Sat = 2, Relu = 4, PropagateNan = 8, Xorsign = 16, AbsInputs = 32 };
+enum HalfFlags : uint32_t {
+  Ftz = 1,
+  Sat = 2,
+  Relu = 4,
+  PropagateNan = 8,
+  Xorsign = 16,
+  AbsInputs = 32
+};
 
 enum class HalfOp { Add, Sub, Mul, Fma, Min, Max };
 } // namespace
@@ -76,18 +83,26 @@ static uint16_t computeHalf(uint16_t a, uint16_t b, uint16_t c, uint32_t flags) 
     uint16_t r = nanA ? b : nanB ? a : 0;
     if (!nanA && !nanB) {
       double x = F::widen(a), y = F::widen(b);
-      bool first = x == y ? ((a & 0x8000) == 0) == (O == HalfOp::Max)
-                          : (O == HalfOp::Max) == (x > y);
+      bool first =
+          x == y ? ((a & 0x8000) == 0) == (O == HalfOp::Max) : (O == HalfOp::Max) == (x > y);
       r = first ? a : b;
     }
     return finishHalf<F>(r | sign, flags);
   }
   double x = F::widen(a), y = F::widen(b), z = F::widen(c), r;
   switch (O) {
-  case HalfOp::Add: r = addToOdd(x, y); break;
-  case HalfOp::Sub: r = addToOdd(x, -y); break;
-  case HalfOp::Mul: r = x * y; break;
-  default: r = addToOdd(x * y, z); break;
+  case HalfOp::Add:
+    r = addToOdd(x, y);
+    break;
+  case HalfOp::Sub:
+    r = addToOdd(x, -y);
+    break;
+  case HalfOp::Mul:
+    r = x * y;
+    break;
+  default:
+    r = addToOdd(x * y, z);
+    break;
   }
   bool product = O == HalfOp::Mul || O == HalfOp::Fma;
   if (product && (flags & Ftz) && std::fabs(r) < F::smallest) {
@@ -116,10 +131,14 @@ static Step execHalf(Warp &w, const Inst &i, LaneMask m) {
 template <HalfOp O>
 static ExecFn pickHalf(Type t) {
   switch (t) {
-  case Type::F16: return execHalf<Half, O, false>;
-  case Type::F16x2: return execHalf<Half, O, true>;
-  case Type::BF16: return execHalf<Bfloat, O, false>;
-  default: return execHalf<Bfloat, O, true>;
+  case Type::F16:
+    return execHalf<Half, O, false>;
+  case Type::F16x2:
+    return execHalf<Half, O, true>;
+  case Type::BF16:
+    return execHalf<Bfloat, O, false>;
+  default:
+    return execHalf<Bfloat, O, true>;
   }
 }
 
@@ -179,17 +198,22 @@ static Step execHalfSign(Warp &w, const Inst &i, LaneMask m) {
 template <bool Abs>
 static ExecFn pickHalfSign(Type t) {
   switch (t) {
-  case Type::F16: return execHalfSign<Half, Abs, false>;
-  case Type::F16x2: return execHalfSign<Half, Abs, true>;
-  case Type::BF16: return execHalfSign<Bfloat, Abs, false>;
-  default: return execHalfSign<Bfloat, Abs, true>;
+  case Type::F16:
+    return execHalfSign<Half, Abs, false>;
+  case Type::F16x2:
+    return execHalfSign<Half, Abs, true>;
+  case Type::BF16:
+    return execHalfSign<Bfloat, Abs, false>;
+  default:
+    return execHalfSign<Bfloat, Abs, true>;
   }
 }
 
 void fa4::sim::decodeHalfUnary(Decoder &d) {
   d.inst.aux = halfFlags(d);
   unsigned bits = bitWidth(d.type());
-  decode1(d, d.source->opcode == "abs" ? pickHalfSign<true>(d.type()) : pickHalfSign<false>(d.type()),
+  decode1(d,
+          d.source->opcode == "abs" ? pickHalfSign<true>(d.type()) : pickHalfSign<false>(d.type()),
           bits, bits);
 }
 
@@ -213,10 +237,9 @@ void fa4::sim::decodeHalfApprox(Decoder &d) {
   bool bf = d.type() == Type::BF16 || d.type() == Type::BF16x2;
   d.inst.imm = uint64_t(bf ? ElementType::BF16 : ElementType::F16);
   unsigned bits = bitWidth(d.type());
-  ExecFn exec = d.source->opcode == "tanh"
-                    ? (packed ? execHalfApprox<ApproxOp::Tanh, true>
-                              : execHalfApprox<ApproxOp::Tanh, false>)
-                    : (packed ? execHalfApprox<ApproxOp::Ex2, true>
-                              : execHalfApprox<ApproxOp::Ex2, false>);
+  ExecFn exec =
+      d.source->opcode == "tanh"
+          ? (packed ? execHalfApprox<ApproxOp::Tanh, true> : execHalfApprox<ApproxOp::Tanh, false>)
+          : (packed ? execHalfApprox<ApproxOp::Ex2, true> : execHalfApprox<ApproxOp::Ex2, false>);
   decode1(d, exec, bits, bits);
 }

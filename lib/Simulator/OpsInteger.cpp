@@ -25,15 +25,21 @@ using Wide = std::conditional_t<(sizeof(T) < 4), uint32_t, Unsigned<T>>;
 
 struct Add {
   template <typename T>
-  static T apply(T a, T b) { return T(Wide<T>(a) + Wide<T>(b)); }
+  static T apply(T a, T b) {
+    return T(Wide<T>(a) + Wide<T>(b));
+  }
 };
 struct Sub {
   template <typename T>
-  static T apply(T a, T b) { return T(Wide<T>(a) - Wide<T>(b)); }
+  static T apply(T a, T b) {
+    return T(Wide<T>(a) - Wide<T>(b));
+  }
 };
 struct MulLo {
   template <typename T>
-  static T apply(T a, T b) { return T(Wide<T>(a) * Wide<T>(b)); }
+  static T apply(T a, T b) {
+    return T(Wide<T>(a) * Wide<T>(b));
+  }
 };
 struct MulHi {
   template <typename T>
@@ -49,19 +55,27 @@ struct MulHi {
 };
 struct Min {
   template <typename T>
-  static T apply(T a, T b) { return a < b ? a : b; }
+  static T apply(T a, T b) {
+    return a < b ? a : b;
+  }
 };
 struct Max {
   template <typename T>
-  static T apply(T a, T b) { return a < b ? b : a; }
+  static T apply(T a, T b) {
+    return a < b ? b : a;
+  }
 };
 struct MinRelu {
   template <typename T>
-  static T apply(T a, T b) { return Max::apply<T>(Min::apply(a, b), T(0)); }
+  static T apply(T a, T b) {
+    return Max::apply<T>(Min::apply(a, b), T(0));
+  }
 };
 struct MaxRelu {
   template <typename T>
-  static T apply(T a, T b) { return Max::apply<T>(Max::apply(a, b), T(0)); }
+  static T apply(T a, T b) {
+    return Max::apply<T>(Max::apply(a, b), T(0));
+  }
 };
 struct AddSat {
   static int32_t apply(int32_t a, int32_t b) {
@@ -78,21 +92,32 @@ struct SubSat {
 } // namespace
 
 template <typename T, typename Op>
-static T applyOp(T a, T b) { return Op::apply(a, b); }
+static T applyOp(T a, T b) {
+  return Op::apply(a, b);
+}
 
 template <typename T, typename Op>
-static constexpr ExecFn binary() { return exec2<T, T, T, applyOp<T, Op>>; }
+static constexpr ExecFn binary() {
+  return exec2<T, T, T, applyOp<T, Op>>;
+}
 
 template <typename Op>
 static ExecFn pickBinary(Type t) {
   switch (t) {
-  case Type::U16: return binary<uint16_t, Op>();
-  case Type::S16: return binary<int16_t, Op>();
-  case Type::U32: return binary<uint32_t, Op>();
-  case Type::S32: return binary<int32_t, Op>();
-  case Type::U64: return binary<uint64_t, Op>();
-  case Type::S64: return binary<int64_t, Op>();
-  default: return nullptr;
+  case Type::U16:
+    return binary<uint16_t, Op>();
+  case Type::S16:
+    return binary<int16_t, Op>();
+  case Type::U32:
+    return binary<uint32_t, Op>();
+  case Type::S32:
+    return binary<int32_t, Op>();
+  case Type::U64:
+    return binary<uint64_t, Op>();
+  case Type::S64:
+    return binary<int64_t, Op>();
+  default:
+    return nullptr;
   }
 }
 
@@ -146,20 +171,34 @@ void fa4::sim::decodeIntegerMinMax(Decoder &d, bool isMax) {
 }
 
 template <typename D, typename S>
-static D mulWide(S a, S b) { return D(Unsigned<D>(D(a)) * Unsigned<D>(D(b))); }
+static D mulWide(S a, S b) {
+  return D(Unsigned<D>(D(a)) * Unsigned<D>(D(b)));
+}
 
 template <typename D, typename S>
-static D madWide(S a, S b, D c) { return D(Unsigned<D>(mulWide<D, S>(a, b)) + Unsigned<D>(c)); }
+static D madWide(S a, S b, D c) {
+  return D(Unsigned<D>(mulWide<D, S>(a, b)) + Unsigned<D>(c));
+}
 
 static void decodeMulWide(Decoder &d) {
   unsigned bits = bitWidth(d.type());
   ExecFn exec = nullptr;
   switch (d.type()) {
-  case Type::U16: exec = exec2<uint32_t, uint16_t, uint16_t, mulWide<uint32_t, uint16_t>>; break;
-  case Type::S16: exec = exec2<int32_t, int16_t, int16_t, mulWide<int32_t, int16_t>>; break;
-  case Type::U32: exec = exec2<uint64_t, uint32_t, uint32_t, mulWide<uint64_t, uint32_t>>; break;
-  case Type::S32: exec = exec2<int64_t, int32_t, int32_t, mulWide<int64_t, int32_t>>; break;
-  default: d.error("expected a 16- or 32-bit type for '.wide', but got a wider one"); return;
+  case Type::U16:
+    exec = exec2<uint32_t, uint16_t, uint16_t, mulWide<uint32_t, uint16_t>>;
+    break;
+  case Type::S16:
+    exec = exec2<int32_t, int16_t, int16_t, mulWide<int32_t, int16_t>>;
+    break;
+  case Type::U32:
+    exec = exec2<uint64_t, uint32_t, uint32_t, mulWide<uint64_t, uint32_t>>;
+    break;
+  case Type::S32:
+    exec = exec2<int64_t, int32_t, int32_t, mulWide<int64_t, int32_t>>;
+    break;
+  default:
+    d.error("expected a 16- or 32-bit type for '.wide', but got a wider one");
+    return;
   }
   d.inst.exec = exec;
   d.inst.a = d.src(1, bits);
@@ -184,7 +223,9 @@ static void decodeMadWide(Decoder &d) {
   case Type::S32:
     exec = exec3<int64_t, int32_t, int32_t, int64_t, madWide<int64_t, int32_t>>;
     break;
-  default: d.error("expected a 16- or 32-bit type for '.wide', but got a wider one"); return;
+  default:
+    d.error("expected a 16- or 32-bit type for '.wide', but got a wider one");
+    return;
   }
   d.inst.exec = exec;
   d.inst.a = d.src(1, bits);
@@ -207,9 +248,13 @@ void fa4::sim::decodeIntegerMul(Decoder &d) {
 }
 
 template <typename T>
-static T madLo(T a, T b, T c) { return Add::apply<T>(MulLo::apply<T>(a, b), c); }
+static T madLo(T a, T b, T c) {
+  return Add::apply<T>(MulLo::apply<T>(a, b), c);
+}
 template <typename T>
-static T madHi(T a, T b, T c) { return Add::apply<T>(MulHi::apply<T>(a, b), c); }
+static T madHi(T a, T b, T c) {
+  return Add::apply<T>(MulHi::apply<T>(a, b), c);
+}
 
 static int32_t madHiSat(int32_t a, int32_t b, int32_t c) {
   return AddSat::apply(MulHi::apply<int32_t>(a, b), c);
@@ -240,12 +285,24 @@ void fa4::sim::decodeIntegerMad(Decoder &d) {
   }
   ExecFn exec = nullptr;
   switch (d.type()) {
-  case Type::U16: exec = madOf<uint16_t>(hi); break;
-  case Type::S16: exec = madOf<int16_t>(hi); break;
-  case Type::U32: exec = madOf<uint32_t>(hi); break;
-  case Type::S32: exec = madOf<int32_t>(hi); break;
-  case Type::U64: exec = madOf<uint64_t>(hi); break;
-  default: exec = madOf<int64_t>(hi); break;
+  case Type::U16:
+    exec = madOf<uint16_t>(hi);
+    break;
+  case Type::S16:
+    exec = madOf<int16_t>(hi);
+    break;
+  case Type::U32:
+    exec = madOf<uint32_t>(hi);
+    break;
+  case Type::S32:
+    exec = madOf<int32_t>(hi);
+    break;
+  case Type::U64:
+    exec = madOf<uint64_t>(hi);
+    break;
+  default:
+    exec = madOf<int64_t>(hi);
+    break;
   }
   decode3(d, exec, bitWidth(d.type()));
 }
@@ -312,14 +369,14 @@ static Step execMadCarry(Warp &w, const Inst &i, LaneMask m) {
       w.carry[l] = (r >> (8 * sizeof(T))) & 1;
     }
   }
-  setPoisonOf<T>(w, i.d, m,
-                 poisonOf<T>(w, i.a) | poisonOf<T>(w, i.b) | poisonOf<T>(w, i.c));
+  setPoisonOf<T>(w, i.d, m, poisonOf<T>(w, i.a) | poisonOf<T>(w, i.b) | poisonOf<T>(w, i.c));
   return Step::Next;
 }
 
 template <typename T, bool UseCarry, bool SetCarry>
 static ExecFn madCarry(bool hi) {
-  return hi ? execMadCarry<T, true, UseCarry, SetCarry> : execMadCarry<T, false, UseCarry, SetCarry>;
+  return hi ? execMadCarry<T, true, UseCarry, SetCarry>
+            : execMadCarry<T, false, UseCarry, SetCarry>;
 }
 
 template <bool UseCarry>
@@ -372,12 +429,24 @@ template <bool Remainder>
 static void decodeDivide(Decoder &d) {
   ExecFn exec = nullptr;
   switch (d.type()) {
-  case Type::U16: exec = execDivide<uint16_t, Remainder>; break;
-  case Type::S16: exec = execDivide<int16_t, Remainder>; break;
-  case Type::U32: exec = execDivide<uint32_t, Remainder>; break;
-  case Type::S32: exec = execDivide<int32_t, Remainder>; break;
-  case Type::U64: exec = execDivide<uint64_t, Remainder>; break;
-  default: exec = execDivide<int64_t, Remainder>; break;
+  case Type::U16:
+    exec = execDivide<uint16_t, Remainder>;
+    break;
+  case Type::S16:
+    exec = execDivide<int16_t, Remainder>;
+    break;
+  case Type::U32:
+    exec = execDivide<uint32_t, Remainder>;
+    break;
+  case Type::S32:
+    exec = execDivide<int32_t, Remainder>;
+    break;
+  case Type::U64:
+    exec = execDivide<uint64_t, Remainder>;
+    break;
+  default:
+    exec = execDivide<int64_t, Remainder>;
+    break;
   }
   decode2(d, exec, bitWidth(d.type()));
 }
@@ -385,9 +454,13 @@ static void decodeDivide(Decoder &d) {
 void fa4::sim::decodeIntegerDiv(Decoder &d) { decodeDivide<false>(d); }
 
 template <typename T>
-static T negate(T a) { return T(Wide<T>(0) - Wide<T>(a)); }
+static T negate(T a) {
+  return T(Wide<T>(0) - Wide<T>(a));
+}
 template <typename T>
-static T absolute(T a) { return a < 0 ? negate(a) : a; }
+static T absolute(T a) {
+  return a < 0 ? negate(a) : a;
+}
 
 template <typename T>
 static void decodeUnaryOf(Decoder &d, bool isAbs) {
@@ -397,32 +470,41 @@ static void decodeUnaryOf(Decoder &d, bool isAbs) {
 
 void fa4::sim::decodeIntegerUnary(Decoder &d, bool isAbs) {
   switch (bitWidth(d.type())) {
-  case 16: decodeUnaryOf<int16_t>(d, isAbs); break;
-  case 32: decodeUnaryOf<int32_t>(d, isAbs); break;
-  default: decodeUnaryOf<int64_t>(d, isAbs); break;
+  case 16:
+    decodeUnaryOf<int16_t>(d, isAbs);
+    break;
+  case 32:
+    decodeUnaryOf<int32_t>(d, isAbs);
+    break;
+  default:
+    decodeUnaryOf<int64_t>(d, isAbs);
+    break;
   }
 }
 
 /// Low 24 bits of each operand; .hi takes bits 47..16 of the 48-bit product.
 template <typename T, bool Hi>
 static T mul24(T a, T b) {
-  int64_t x = std::is_signed_v<T> ? int64_t(int32_t(uint32_t(a) << 8) >> 8) : uint32_t(a) & 0xffffff;
-  int64_t y = std::is_signed_v<T> ? int64_t(int32_t(uint32_t(b) << 8) >> 8) : uint32_t(b) & 0xffffff;
+  int64_t x =
+      std::is_signed_v<T> ? int64_t(int32_t(uint32_t(a) << 8) >> 8) : uint32_t(a) & 0xffffff;
+  int64_t y =
+      std::is_signed_v<T> ? int64_t(int32_t(uint32_t(b) << 8) >> 8) : uint32_t(b) & 0xffffff;
   return T(Hi ? (x * y) >> 16 : x * y);
 }
 template <typename T, bool Hi>
-static T mad24(T a, T b, T c) { return Add::apply<T>(mul24<T, Hi>(a, b), c); }
+static T mad24(T a, T b, T c) {
+  return Add::apply<T>(mul24<T, Hi>(a, b), c);
+}
 static int32_t mad24HiSat(int32_t a, int32_t b, int32_t c) {
   return AddSat::apply(mul24<int32_t, true>(a, b), c);
 }
 
 static void decodeMul24(Decoder &d) {
   bool hi = d.has("hi"), isSigned = isSignedType(d.type());
-  ExecFn exec =
-      isSigned ? (hi ? exec2<int32_t, int32_t, int32_t, mul24<int32_t, true>>
-                     : exec2<int32_t, int32_t, int32_t, mul24<int32_t, false>>)
-               : (hi ? exec2<uint32_t, uint32_t, uint32_t, mul24<uint32_t, true>>
-                     : exec2<uint32_t, uint32_t, uint32_t, mul24<uint32_t, false>>);
+  ExecFn exec = isSigned ? (hi ? exec2<int32_t, int32_t, int32_t, mul24<int32_t, true>>
+                               : exec2<int32_t, int32_t, int32_t, mul24<int32_t, false>>)
+                         : (hi ? exec2<uint32_t, uint32_t, uint32_t, mul24<uint32_t, true>>
+                               : exec2<uint32_t, uint32_t, uint32_t, mul24<uint32_t, false>>);
   decode2(d, exec, 32);
 }
 
@@ -436,11 +518,11 @@ static void decodeMad24(Decoder &d) {
     decode3(d, exec3<int32_t, int32_t, int32_t, int32_t, mad24HiSat>, 32);
     return;
   }
-  ExecFn exec =
-      isSigned ? (hi ? exec3<int32_t, int32_t, int32_t, int32_t, mad24<int32_t, true>>
-                     : exec3<int32_t, int32_t, int32_t, int32_t, mad24<int32_t, false>>)
-               : (hi ? exec3<uint32_t, uint32_t, uint32_t, uint32_t, mad24<uint32_t, true>>
-                     : exec3<uint32_t, uint32_t, uint32_t, uint32_t, mad24<uint32_t, false>>);
+  ExecFn exec = isSigned
+                    ? (hi ? exec3<int32_t, int32_t, int32_t, int32_t, mad24<int32_t, true>>
+                          : exec3<int32_t, int32_t, int32_t, int32_t, mad24<int32_t, false>>)
+                    : (hi ? exec3<uint32_t, uint32_t, uint32_t, uint32_t, mad24<uint32_t, true>>
+                          : exec3<uint32_t, uint32_t, uint32_t, uint32_t, mad24<uint32_t, false>>);
   decode3(d, exec, 32);
 }
 
@@ -453,12 +535,24 @@ static T sumOfDifference(T a, T b, T c) {
 static void decodeSad(Decoder &d) {
   ExecFn exec = nullptr;
   switch (d.type()) {
-  case Type::U16: exec = exec3<uint16_t, uint16_t, uint16_t, uint16_t, sumOfDifference>; break;
-  case Type::S16: exec = exec3<int16_t, int16_t, int16_t, int16_t, sumOfDifference>; break;
-  case Type::U32: exec = exec3<uint32_t, uint32_t, uint32_t, uint32_t, sumOfDifference>; break;
-  case Type::S32: exec = exec3<int32_t, int32_t, int32_t, int32_t, sumOfDifference>; break;
-  case Type::U64: exec = exec3<uint64_t, uint64_t, uint64_t, uint64_t, sumOfDifference>; break;
-  default: exec = exec3<int64_t, int64_t, int64_t, int64_t, sumOfDifference>; break;
+  case Type::U16:
+    exec = exec3<uint16_t, uint16_t, uint16_t, uint16_t, sumOfDifference>;
+    break;
+  case Type::S16:
+    exec = exec3<int16_t, int16_t, int16_t, int16_t, sumOfDifference>;
+    break;
+  case Type::U32:
+    exec = exec3<uint32_t, uint32_t, uint32_t, uint32_t, sumOfDifference>;
+    break;
+  case Type::S32:
+    exec = exec3<int32_t, int32_t, int32_t, int32_t, sumOfDifference>;
+    break;
+  case Type::U64:
+    exec = exec3<uint64_t, uint64_t, uint64_t, uint64_t, sumOfDifference>;
+    break;
+  default:
+    exec = exec3<int64_t, int64_t, int64_t, int64_t, sumOfDifference>;
+    break;
   }
   decode3(d, exec, bitWidth(d.type()));
 }
@@ -467,7 +561,8 @@ template <bool SignedA, bool SignedB>
 static uint32_t dp4a(uint32_t a, uint32_t b, uint32_t c) {
   for (unsigned k = 0; k < 4; ++k) {
     uint32_t x = a >> (8 * k) & 0xff, y = b >> (8 * k) & 0xff;
-    c += (SignedA ? uint32_t(int32_t(int8_t(x))) : x) * (SignedB ? uint32_t(int32_t(int8_t(y))) : y);
+    c +=
+        (SignedA ? uint32_t(int32_t(int8_t(x))) : x) * (SignedB ? uint32_t(int32_t(int8_t(y))) : y);
   }
   return c;
 }
@@ -489,8 +584,9 @@ static constexpr ExecFn ternary() {
 
 static void decodeDp4a(Decoder &d) {
   bool a = isSignedType(d.type(0)), b = isSignedType(d.type(1));
-  decode3(d, a ? (b ? ternary<dp4a<true, true>>() : ternary<dp4a<true, false>>())
-               : (b ? ternary<dp4a<false, true>>() : ternary<dp4a<false, false>>()),
+  decode3(d,
+          a ? (b ? ternary<dp4a<true, true>>() : ternary<dp4a<true, false>>())
+            : (b ? ternary<dp4a<false, true>>() : ternary<dp4a<false, false>>()),
           32);
 }
 

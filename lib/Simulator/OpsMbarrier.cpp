@@ -182,8 +182,9 @@ static Step execInit(Warp &w, const Inst &i, LaneMask m) {
     }
     uint64_t offset = p - w.cta->shared.data();
     if (is_contained(ArrayRef<uint8_t>(shadow, 8), uint8_t(shadowBarrier))) {
-      return report(a, FaultId::MbReinit,
-                    formatv("expected bytes without a live mbarrier, but got {0:x}", address).str());
+      return report(
+          a, FaultId::MbReinit,
+          formatv("expected bytes without a live mbarrier, but got {0:x}", address).str());
     }
     uint32_t count = w.in<uint32_t>(i.b)[l];
     if (count == 0 || count > mbarrierMaxCount) {
@@ -399,7 +400,8 @@ static void decodePendingCount(Decoder &d) {
 void fa4::sim::addMbarrierOpcodes(OpcodeTable &t) {
   const char *space = "shared|shared::cta :b64";
   const char *arrive = "release|relaxed cta|cluster shared|shared::cta|shared::cluster :b64";
-  const char *arriveOwn = "noComplete release|relaxed cta|cluster shared|shared::cta|shared::cluster :b64";
+  const char *arriveOwn =
+      "noComplete release|relaxed cta|cluster shared|shared::cta|shared::cluster :b64";
   const char *tx = "relaxed cta|cluster shared|shared::cta|shared::cluster :b64";
   const char *wait = "acquire|relaxed cta|cluster shared|shared::cta parity :b64";
   t.add({

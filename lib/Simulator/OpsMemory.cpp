@@ -36,8 +36,9 @@ FaultId fa4::sim::uninitFault(Space space) {
 }
 
 static Step reportBarrier(Warp &w, const Inst &i, unsigned lane, uint64_t address) {
-  return w.fault(FaultId::MbOverwrite, i, LaneMask(1) << lane,
-                 formatv("expected bytes that hold no live mbarrier, but got {0:x}", address).str());
+  return w.fault(
+      FaultId::MbOverwrite, i, LaneMask(1) << lane,
+      formatv("expected bytes that hold no live mbarrier, but got {0:x}", address).str());
 }
 
 static void putElement(Warp &w, const AccessExtra &x, unsigned k, unsigned lane,

@@ -283,11 +283,11 @@ static Step execIsSpace(Warp &w, const Inst &i, LaneMask m) {
 
 static void decodeIsSpace(Decoder &d) {
   d.inst.exec = execIsSpace;
-  d.inst.aux = unsigned(d.has("shared::cluster")                            ? Space::SharedCluster
-                        : d.has("shared") || d.has("shared::cta")           ? Space::Shared
-                        : d.has("local")                                    ? Space::Local
-                        : d.has("param") || d.has("param::entry")           ? Space::Param
-                                                                            : Space::Global);
+  d.inst.aux = unsigned(d.has("shared::cluster")                  ? Space::SharedCluster
+                        : d.has("shared") || d.has("shared::cta") ? Space::Shared
+                        : d.has("local")                          ? Space::Local
+                        : d.has("param") || d.has("param::entry") ? Space::Param
+                                                                  : Space::Global);
   d.inst.a = d.src(1, 64);
   d.inst.q = d.predDst(0);
   d.emit();

@@ -57,16 +57,25 @@ static constexpr uint32_t swizzlePiece = 16;
 
 static Type reduceType(MapElement e) {
   switch (e) {
-  case MapElement::U32: return Type::U32;
-  case MapElement::S32: return Type::S32;
-  case MapElement::U64: return Type::U64;
-  case MapElement::S64: return Type::S64;
-  case MapElement::F16: return Type::F16;
-  case MapElement::BF16: return Type::BF16;
+  case MapElement::U32:
+    return Type::U32;
+  case MapElement::S32:
+    return Type::S32;
+  case MapElement::U64:
+    return Type::U64;
+  case MapElement::S64:
+    return Type::S64;
+  case MapElement::F16:
+    return Type::F16;
+  case MapElement::BF16:
+    return Type::BF16;
   case MapElement::F32:
-  case MapElement::F32Ftz: return Type::F32;
-  case MapElement::F64: return Type::F64;
-  default: return Type::None;
+  case MapElement::F32Ftz:
+    return Type::F32;
+  case MapElement::F64:
+    return Type::F64;
+  default:
+    return Type::None;
   }
 }
 
@@ -131,8 +140,7 @@ bool TensorCopy::load(Cluster &cluster, const TensorMap &map, uint64_t address) 
   Target whole;
   uint32_t bytes = map.footprint();
   // The permutation stays within its period, which may begin before the box.
-  if (!checkPlace(map, address) ||
-      !resolve(cluster, Space::SharedCluster, address, bytes, whole)) {
+  if (!checkPlace(map, address) || !resolve(cluster, Space::SharedCluster, address, bytes, whole)) {
     return false;
   }
   bool ok = true;
@@ -246,9 +254,9 @@ bool TensorCopy::perform(Cluster &cluster) {
     uint64_t rank = __builtin_ctz(left);
     uint64_t address = rank << sharedRankShift | (shared & inWindow);
     // Pair form: the CTA of the destination's pair that has the barrier's parity.
-    uint64_t signalled = x->pair         ? ((rank & ~uint64_t(1)) | (barrierRank & 1))
-                         : x->multicast  ? rank
-                                         : barrierRank;
+    uint64_t signalled = x->pair        ? ((rank & ~uint64_t(1)) | (barrierRank & 1))
+                         : x->multicast ? rank
+                                        : barrierRank;
     uint64_t barrier = signalled << sharedRankShift | (mbarrier & inWindow);
     if (!load(cluster, map, address) || !mbarrierCompleteTx(actor(), barrier, map.boxBytes())) {
       return false;
@@ -267,8 +275,8 @@ static Step execTensor(Warp &w, const Inst &i, LaneMask m) {
   bool load = x.route == TensorRoute::Load, prefetch = x.route == TensorRoute::Prefetch;
   if (!w.addresses(i, x.map.base, x.map.narrow, x.map.offset, m, map) ||
       (!prefetch && !w.addresses(i, x.shared.base, x.shared.narrow, x.shared.offset, m, shared)) ||
-      (load && !w.addresses(i, x.mbarrier.base, x.mbarrier.narrow, x.mbarrier.offset, m,
-                            barrier)) ||
+      (load &&
+       !w.addresses(i, x.mbarrier.base, x.mbarrier.narrow, x.mbarrier.offset, m, barrier)) ||
       (x.mask && !w.checkUsed(i, x.mask, false, m, "the CTA mask"))) {
     return Step::Stop;
   }
@@ -353,7 +361,8 @@ static void decodeTensor(Decoder &d) {
   const ptx::Operand &tensor = d.operand(at);
   if (tensor.kind != ptx::Operand::Kind::Address || tensor.elements.size() != 2 ||
       tensor.elements[1].elements.size() != rank || rank == 0) {
-    d.error("expected [map, {coordinates}] with " + Twine(rank) + " coordinates, but got another "
+    d.error("expected [map, {coordinates}] with " + Twine(rank) +
+            " coordinates, but got another "
             "operand");
     return;
   }

@@ -217,12 +217,24 @@ static uint32_t reduceInteger(Redux op, const uint32_t *a, LaneMask group) {
   for (LaneMask left = group & (group - 1); left != 0; left &= left - 1) {
     uint32_t v = a[__builtin_ctz(left)];
     switch (op) {
-    case Redux::Add: r += v; break;
-    case Redux::Min: r = T(v) < T(r) ? v : r; break;
-    case Redux::Max: r = T(v) > T(r) ? v : r; break;
-    case Redux::And: r &= v; break;
-    case Redux::Or: r |= v; break;
-    case Redux::Xor: r ^= v; break;
+    case Redux::Add:
+      r += v;
+      break;
+    case Redux::Min:
+      r = T(v) < T(r) ? v : r;
+      break;
+    case Redux::Max:
+      r = T(v) > T(r) ? v : r;
+      break;
+    case Redux::And:
+      r &= v;
+      break;
+    case Redux::Or:
+      r |= v;
+      break;
+    case Redux::Xor:
+      r ^= v;
+      break;
     }
   }
   return r;
@@ -290,7 +302,8 @@ static Step execElect(Warp &w, const Inst &i, LaneMask m) {
     return w.fault(FaultId::ElectMask, i, group,
                    "expected the member mask to name executing lanes, but got others");
   }
-  uint64_t h = (uint64_t(members) * 0x9e3779b97f4a7c15ull) ^ (w.grid->options.seed * 0xbf58476d1ce4e5b9ull);
+  uint64_t h =
+      (uint64_t(members) * 0x9e3779b97f4a7c15ull) ^ (w.grid->options.seed * 0xbf58476d1ce4e5b9ull);
   unsigned nth = (h >> 32) % __builtin_popcount(group);
   LaneMask left = group;
   for (unsigned k = 0; k < nth; ++k) {

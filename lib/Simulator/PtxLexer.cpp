@@ -15,12 +15,8 @@
 
 using namespace fa4::sim::ptx;
 
-static bool isNameStart(char c) {
-  return llvm::isAlpha(c) || c == '_' || c == '$' || c == '%';
-}
-static bool isNameBody(char c) {
-  return llvm::isAlnum(c) || c == '_' || c == '$';
-}
+static bool isNameStart(char c) { return llvm::isAlpha(c) || c == '_' || c == '$' || c == '%'; }
+static bool isNameBody(char c) { return llvm::isAlnum(c) || c == '_' || c == '$'; }
 
 void Lexer::skipBlanks() {
   while (pos < text.size()) {
@@ -67,16 +63,14 @@ Token Lexer::number() {
     pos += 2;
     llvm::StringRef digits = run(isHex);
     t.kind = isDouble ? Token::Kind::Double : Token::Kind::Float;
-    bad = digits.size() != (isDouble ? 16u : 8u) ||
-          digits.getAsInteger(16, t.bits);
+    bad = digits.size() != (isDouble ? 16u : 8u) || digits.getAsInteger(16, t.bits);
   } else if (prefix == "0x" || prefix == "0X") {
     pos += 2;
     bad = run(isHex).getAsInteger(16, t.bits);
   } else if ((prefix == "0b" || prefix == "0B") && pos + 2 < text.size() &&
              (text[pos + 2] == '0' || text[pos + 2] == '1')) {
     pos += 2;
-    bad = run([](char c) { return c == '0' || c == '1'; })
-              .getAsInteger(2, t.bits);
+    bad = run([](char c) { return c == '0' || c == '1'; }).getAsInteger(2, t.bits);
   } else {
     llvm::StringRef digits = run([](char c) { return llvm::isDigit(c); });
     bool octal = digits.size() > 1 && digits[0] == '0';
@@ -116,9 +110,8 @@ Token Lexer::next() {
   if (c == '.' && pos + 1 < text.size() && isNameBody(text[pos + 1])) {
     ++pos;
     while (pos < text.size() &&
-           (isNameBody(text[pos]) || (text.substr(pos, 2) == "::" &&
-                                      pos + 2 < text.size() &&
-                                      isNameBody(text[pos + 2])))) {
+           (isNameBody(text[pos]) ||
+            (text.substr(pos, 2) == "::" && pos + 2 < text.size() && isNameBody(text[pos + 2])))) {
       pos += text[pos] == ':' ? 2 : 1;
     }
     t.kind = Token::Kind::Dotted;
@@ -138,8 +131,7 @@ Token Lexer::next() {
   }
   ++pos;
   t.text = text.slice(start, pos);
-  t.kind = llvm::StringRef("{}[]()<>,;:+-=@!|").contains(c)
-               ? Token::Kind::Punct
-               : Token::Kind::Error;
+  t.kind =
+      llvm::StringRef("{}[]()<>,;:+-=@!|").contains(c) ? Token::Kind::Punct : Token::Kind::Error;
   return t;
 }

@@ -25,12 +25,8 @@ struct Token {
   uint64_t bits = 0;
   unsigned line = 1;
 
-  bool isPunct(char c) const {
-    return kind == Kind::Punct && text.size() == 1 && text[0] == c;
-  }
-  bool isDotted(llvm::StringRef s) const {
-    return kind == Kind::Dotted && text == s;
-  }
+  bool isPunct(char c) const { return kind == Kind::Punct && text.size() == 1 && text[0] == c; }
+  bool isDotted(llvm::StringRef s) const { return kind == Kind::Dotted && text == s; }
 };
 
 class Lexer {

@@ -43,11 +43,9 @@ private:
   }
   bool fail(const Twine &what) {
     if (message.empty()) {
-      StringRef got = current.kind == Token::Kind::End ? "end of text"
-                                                       : current.text;
-      message = formatv("line {0}: expected {1}, but got '{2}'", current.line,
-                        what.str(), got)
-                    .str();
+      StringRef got = current.kind == Token::Kind::End ? "end of text" : current.text;
+      message =
+          formatv("line {0}: expected {1}, but got '{2}'", current.line, what.str(), got).str();
     }
     return false;
   }
@@ -58,9 +56,7 @@ private:
     advance();
     return true;
   }
-  bool expectPunct(char c) {
-    return acceptPunct(c) || fail("'" + Twine(c) + "'");
-  }
+  bool expectPunct(char c) { return acceptPunct(c) || fail("'" + Twine(c) + "'"); }
   bool acceptDotted(StringRef s) {
     if (!current.isDotted(s)) {
       return false;
@@ -126,8 +122,7 @@ bool Parser::parseSignedOffset(int64_t &offset) {
   return true;
 }
 
-bool Parser::parseOperandList(std::vector<Operand> &out, char close,
-                              unsigned depth) {
+bool Parser::parseOperandList(std::vector<Operand> &out, char close, unsigned depth) {
   if (acceptPunct(close)) {
     return true;
   }
@@ -298,8 +293,7 @@ bool Parser::parseInitializer(Variable &v) {
     v.initializer.push_back(0);
     return parseSignedOffset(ignoredOffset);
   }
-  if (current.kind == Token::Kind::Float ||
-      current.kind == Token::Kind::Double) {
+  if (current.kind == Token::Kind::Float || current.kind == Token::Kind::Double) {
     v.initializer.push_back(current.bits);
     advance();
     return true;
@@ -313,8 +307,7 @@ bool Parser::parseInitializer(Variable &v) {
 }
 
 /// Parses what follows the state space. A list shares everything but the name.
-bool Parser::parseVariable(Variable &v, bool allowList,
-                           std::vector<Variable> &out) {
+bool Parser::parseVariable(Variable &v, bool allowList, std::vector<Variable> &out) {
   v.line = current.line;
   while (current.kind == Token::Kind::Dotted) {
     StringRef t = current.text;
@@ -330,8 +323,8 @@ bool Parser::parseVariable(Variable &v, bool allowList,
       v.alignment = value;
     } else if (t == "v2" || t == "v4" || t == "v8") {
       v.vectorWidth = t[1] - '0';
-    } else if (t == "ptr" || t == "global" || t == "shared" || t == "const" ||
-               t == "local" || t == "param" || t == "noalias") {
+    } else if (t == "ptr" || t == "global" || t == "shared" || t == "const" || t == "local" ||
+               t == "param" || t == "noalias") {
       v.attributes.push_back(t);
     } else {
       v.type = t;
@@ -482,14 +475,12 @@ bool Parser::parseStatement(Block &out, unsigned depth) {
       if (!expectPunct(';')) {
         return false;
       }
-    } else if (directive == "reg" || directive == "shared" ||
-               directive == "local" || directive == "param" ||
-               directive == "global" || directive == "const") {
+    } else if (directive == "reg" || directive == "shared" || directive == "local" ||
+               directive == "param" || directive == "global" || directive == "const") {
       s->kind = Statement::Kind::Variable;
       Variable v;
       v.space = directive;
-      if (!parseVariable(v, /*allowList=*/true, s->variables) ||
-          !expectPunct(';')) {
+      if (!parseVariable(v, /*allowList=*/true, s->variables) || !expectPunct(';')) {
         return false;
       }
     } else {
@@ -604,8 +595,7 @@ bool Parser::parseVersion() {
     return false;
   }
   unsigned minor;
-  if (current.kind != Token::Kind::Dotted ||
-      current.text.getAsInteger(10, minor)) {
+  if (current.kind != Token::Kind::Dotted || current.text.getAsInteger(10, minor)) {
     return fail("a version such as 8.8");
   }
   advance();
@@ -672,8 +662,8 @@ bool Parser::parseTopLevel() {
     return fail("a directive");
   }
   StringRef linkage;
-  if (current.text == "visible" || current.text == "extern" ||
-      current.text == "weak" || current.text == "common") {
+  if (current.text == "visible" || current.text == "extern" || current.text == "weak" ||
+      current.text == "common") {
     linkage = current.text;
     advance();
   }
@@ -709,8 +699,7 @@ bool Parser::parseTopLevel() {
     Variable v;
     v.space = directive;
     v.linkage = linkage;
-    return parseVariable(v, /*allowList=*/true, module.variables) &&
-           expectPunct(';');
+    return parseVariable(v, /*allowList=*/true, module.variables) && expectPunct(';');
   }
   if (directive == "pragma") {
     advance();
@@ -728,8 +717,7 @@ Error Parser::run() {
   return Error::success();
 }
 
-Expected<std::unique_ptr<Module>>
-fa4::sim::ptx::parseModule(StringRef text) {
+Expected<std::unique_ptr<Module>> fa4::sim::ptx::parseModule(StringRef text) {
   auto module = std::make_unique<Module>();
   module->text = text.str();
   Parser parser(*module);

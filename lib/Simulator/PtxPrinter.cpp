@@ -23,8 +23,7 @@ static void printOperand(raw_ostream &os, const Operand &op) {
   }
   auto list = [&](char open, char close) {
     os << open;
-    interleaveComma(op.elements, os,
-                    [&](const Operand &e) { printOperand(os, e); });
+    interleaveComma(op.elements, os, [&](const Operand &e) { printOperand(os, e); });
     os << close;
   };
   switch (op.kind) {

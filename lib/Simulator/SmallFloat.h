@@ -23,8 +23,9 @@ inline float e4m3ToFloat(uint8_t v) {
   if (magnitude == 0x7f) {
     return bitCast<float>(canonicalNan);
   }
-  float f = (magnitude >> 3) ? bitCast<float>(((magnitude >> 3) + 120) << 23 | (magnitude & 7) << 20)
-                             : float(magnitude) * 0x1p-9f;
+  float f = (magnitude >> 3)
+                ? bitCast<float>(((magnitude >> 3) + 120) << 23 | (magnitude & 7) << 20)
+                : float(magnitude) * 0x1p-9f;
   return bitCast<float>(bitCast<uint32_t>(f) | sign);
 }
 inline float e5m2ToFloat(uint8_t v) { return halfToFloat(uint16_t(v << 8)); }

@@ -313,8 +313,8 @@ void Warp::mergeGathered() {
   Fragment merged = fragment();
   for (unsigned k = 0; k < fragments.size(); ++k) {
     const Fragment &f = fragments[k];
-    bool meets = k == current ||
-                 (f.state == Fragment::State::Waiting && f.pc == pc && f.gatherMask != 0);
+    bool meets =
+        k == current || (f.state == Fragment::State::Waiting && f.pc == pc && f.gatherMask != 0);
     if (!meets) {
       rest.push_back(f);
       continue;
@@ -439,9 +439,9 @@ uint8_t *Warp::access(const Inst &i, Space space, uint64_t address, unsigned byt
   if (!t.data) {
     std::string place = t.fault == FaultId::OobGlobal ? grid->memory.describe(address)
                                                       : formatv("{0:x}", address).str();
-    fault(t.fault, i, bit,
-          formatv("expected {0} bytes to lie inside an allocation, but got {1}", bytes, place)
-              .str());
+    fault(
+        t.fault, i, bit,
+        formatv("expected {0} bytes to lie inside an allocation, but got {1}", bytes, place).str());
     return nullptr;
   }
   if (t.readOnly && kind != Access::Read && kind != Access::AsyncRead) {

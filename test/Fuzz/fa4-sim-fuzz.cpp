@@ -97,8 +97,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 extern "C" size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t maxSize,
                                           unsigned seed) {
   std::mt19937 random(seed);
-  std::string text = fuzz::mutateTokens(
-      std::string_view(reinterpret_cast<const char *>(data), size), random);
+  std::string text =
+      fuzz::mutateTokens(std::string_view(reinterpret_cast<const char *>(data), size), random);
   size_t length = std::min(text.size(), maxSize);
   std::memcpy(data, text.data(), length);
   return length;

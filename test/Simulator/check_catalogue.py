@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compares the faults of FaultIds.def with those that docs/Simulator-internals.md explains."""
 
 import pathlib

@@ -30,32 +30,44 @@ namespace {
 enum class Scalar : uint8_t { I8, I16, I32, I64, U32, F16, BF16, F32, F64 };
 }
 
-static Error wrong(const Twine &what) {
-  return createStringError(inconvertibleErrorCode(), what);
-}
+static Error wrong(const Twine &what) { return createStringError(inconvertibleErrorCode(), what); }
 
 static std::optional<Scalar> parseScalar(StringRef s) {
   return StringSwitch<std::optional<Scalar>>(s)
-      .Case("i8", Scalar::I8).Case("i16", Scalar::I16).Cases({"i32", "s32"}, Scalar::I32)
-      .Cases({"i64", "u64", "s64"}, Scalar::I64).Case("u32", Scalar::U32)
-      .Case("f16", Scalar::F16).Case("bf16", Scalar::BF16).Case("f32", Scalar::F32)
+      .Case("i8", Scalar::I8)
+      .Case("i16", Scalar::I16)
+      .Cases({"i32", "s32"}, Scalar::I32)
+      .Cases({"i64", "u64", "s64"}, Scalar::I64)
+      .Case("u32", Scalar::U32)
+      .Case("f16", Scalar::F16)
+      .Case("bf16", Scalar::BF16)
+      .Case("f32", Scalar::F32)
       .Case("f64", Scalar::F64)
       .Default(std::nullopt);
 }
 
 static unsigned scalarBytes(Scalar s) {
   switch (s) {
-  case Scalar::I8: return 1;
-  case Scalar::I16: case Scalar::F16: case Scalar::BF16: return 2;
-  case Scalar::I64: case Scalar::F64: return 8;
-  default: return 4;
+  case Scalar::I8:
+    return 1;
+  case Scalar::I16:
+  case Scalar::F16:
+  case Scalar::BF16:
+    return 2;
+  case Scalar::I64:
+  case Scalar::F64:
+    return 8;
+  default:
+    return 4;
   }
 }
 
 static uint64_t encode(Scalar s, double v) {
   switch (s) {
-  case Scalar::F16: return sim::roundToElement(sim::ElementType::F16, v);
-  case Scalar::BF16: return sim::roundToElement(sim::ElementType::BF16, v);
+  case Scalar::F16:
+    return sim::roundToElement(sim::ElementType::F16, v);
+  case Scalar::BF16:
+    return sim::roundToElement(sim::ElementType::BF16, v);
   case Scalar::F32: {
     float f = float(v);
     uint32_t bits;
@@ -67,26 +79,35 @@ static uint64_t encode(Scalar s, double v) {
     std::memcpy(&bits, &v, 8);
     return bits;
   }
-  default: return uint64_t(int64_t(v));
+  default:
+    return uint64_t(int64_t(v));
   }
 }
 
 static double decode(Scalar s, uint64_t bits) {
   switch (s) {
-  case Scalar::I8: return int8_t(bits);
-  case Scalar::I16: return int16_t(bits);
-  case Scalar::I32: return int32_t(bits);
-  case Scalar::I64: return double(int64_t(bits));
-  case Scalar::U32: return uint32_t(bits);
-  case Scalar::F16: return sim::elementToDouble(sim::ElementType::F16, uint32_t(bits));
-  case Scalar::BF16: return sim::elementToDouble(sim::ElementType::BF16, uint32_t(bits));
+  case Scalar::I8:
+    return int8_t(bits);
+  case Scalar::I16:
+    return int16_t(bits);
+  case Scalar::I32:
+    return int32_t(bits);
+  case Scalar::I64:
+    return double(int64_t(bits));
+  case Scalar::U32:
+    return uint32_t(bits);
+  case Scalar::F16:
+    return sim::elementToDouble(sim::ElementType::F16, uint32_t(bits));
+  case Scalar::BF16:
+    return sim::elementToDouble(sim::ElementType::BF16, uint32_t(bits));
   case Scalar::F32: {
     float f;
     uint32_t b = uint32_t(bits);
     std::memcpy(&f, &b, 4);
     return f;
   }
-  case Scalar::F64: break;
+  case Scalar::F64:
+    break;
   }
   double v;
   std::memcpy(&v, &bits, 8);
@@ -128,8 +149,7 @@ static Expected<std::vector<uint64_t>> parseList(StringRef text) {
 static Expected<NamedBuffer> makeBuffer(BareState &state, StringRef name, uint64_t bytes) {
   // 16 GiB and its shadow would exceed the hosts this runs on.
   if (name.empty() || bytes == 0 || bytes > (uint64_t(1) << 34)) {
-    return wrong("expected a name and 1 to 2^34 bytes, but got '" + name + "' and " +
-                 Twine(bytes));
+    return wrong("expected a name and 1 to 2^34 bytes, but got '" + name + "' and " + Twine(bytes));
   }
   NamedBuffer b{state.memory.allocate(name, bytes), bytes};
   state.buffers[name] = b;
@@ -184,9 +204,9 @@ static Expected<NamedBuffer> fileBuffer(BareState &state, StringRef text) {
   fa4::support::NpyArray dense = array->toCOrder();
   auto buffer = makeBuffer(state, name, dense.data.size());
   if (buffer) {
-    state.memory.write(buffer->address,
-                       ArrayRef<uint8_t>(reinterpret_cast<const uint8_t *>(dense.data.data()),
-                                         dense.data.size()));
+    state.memory.write(
+        buffer->address,
+        ArrayRef<uint8_t>(reinterpret_cast<const uint8_t *>(dense.data.data()), dense.data.size()));
   }
   return buffer;
 }
@@ -196,17 +216,23 @@ static Expected<std::vector<uint8_t>> encodeMap(BareState &state, StringRef text
   text.split(p, ':');
   auto buffer = state.buffers.find(p[0]);
   if (p.size() != 6 || buffer == state.buffers.end()) {
-    return wrong("expected BUFFER:TYPE:SIZES:STRIDES:BOX:SWIZZLE with an earlier buffer, but got '" +
-                 text + "'");
+    return wrong(
+        "expected BUFFER:TYPE:SIZES:STRIDES:BOX:SWIZZLE with an earlier buffer, but got '" + text +
+        "'");
   }
   auto type = StringSwitch<std::optional<sim::MapElement>>(p[1])
-                  .Case("u8", sim::MapElement::U8).Case("f16", sim::MapElement::F16)
-                  .Case("bf16", sim::MapElement::BF16).Case("f32", sim::MapElement::F32)
-                  .Case("i32", sim::MapElement::S32).Case("u32", sim::MapElement::U32)
+                  .Case("u8", sim::MapElement::U8)
+                  .Case("f16", sim::MapElement::F16)
+                  .Case("bf16", sim::MapElement::BF16)
+                  .Case("f32", sim::MapElement::F32)
+                  .Case("i32", sim::MapElement::S32)
+                  .Case("u32", sim::MapElement::U32)
                   .Default(std::nullopt);
   auto swizzle = StringSwitch<std::optional<sim::Swizzle>>(p[5])
-                     .Case("none", sim::Swizzle::None).Case("32", sim::Swizzle::B32)
-                     .Case("64", sim::Swizzle::B64).Case("128", sim::Swizzle::B128)
+                     .Case("none", sim::Swizzle::None)
+                     .Case("32", sim::Swizzle::B32)
+                     .Case("64", sim::Swizzle::B64)
+                     .Case("128", sim::Swizzle::B128)
                      .Default(std::nullopt);
   auto sizes = parseList(p[2]), strides = parseList(p[3]), box = parseList(p[4]);
   for (auto *list : {&sizes, &strides, &box}) {
@@ -395,8 +421,8 @@ Error fa4::tool::saveBuffer(BareState &state, StringRef spec) {
     return wrong("expected a shape within the " + Twine(buffer->second.bytes) + " bytes of '" +
                  p[0] + "', but got " + Twine(array.data.size()));
   }
-  state.memory.read(buffer->second.address,
-                    MutableArrayRef<uint8_t>(reinterpret_cast<uint8_t *>(array.data.data()),
-                                             array.data.size()));
+  state.memory.read(
+      buffer->second.address,
+      MutableArrayRef<uint8_t>(reinterpret_cast<uint8_t *>(array.data.data()), array.data.size()));
   return fa4::support::writeNpy(path, array);
 }

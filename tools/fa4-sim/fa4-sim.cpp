@@ -26,10 +26,10 @@ using namespace llvm;
 using namespace fa4;
 
 static cl::OptionCategory category("fa4-sim options");
-static cl::opt<std::string> bundleFile(cl::Positional, cl::desc("[bundle.json]"), cl::cat(category));
-static cl::list<std::string> arguments("arg",
-                                       cl::desc("Argument of the bundle, see BundleLaunch.h"),
+static cl::opt<std::string> bundleFile(cl::Positional, cl::desc("[bundle.json]"),
                                        cl::cat(category));
+static cl::list<std::string>
+    arguments("arg", cl::desc("Argument of the bundle, see BundleLaunch.h"), cl::cat(category));
 static cl::opt<std::string> ptxFile("ptx", cl::desc("PTX file"), cl::cat(category));
 static cl::opt<std::string> entryName("entry", cl::desc("Entry (default: the only one)"),
                                       cl::cat(category));
@@ -44,23 +44,24 @@ static cl::list<std::string> parameters("param", cl::desc("Parameters in order, 
                                         cl::cat(category));
 static cl::list<std::string> dumps("dump", cl::desc("Print NAME:TYPE:FIRST:COUNT after the run"),
                                    cl::cat(category));
-static cl::list<std::string> outputs("out", cl::desc("Write NAME=PATH.npy of a bundle, else NAME:TYPE:SHAPE=PATH.npy"),
-                                     cl::cat(category));
+static cl::list<std::string>
+    outputs("out", cl::desc("Write NAME=PATH.npy of a bundle, else NAME:TYPE:SHAPE=PATH.npy"),
+            cl::cat(category));
 static cl::opt<uint64_t> seed("seed", cl::init(1), cl::desc("Seed of every choice"),
                               cl::cat(category));
 static cl::opt<unsigned> threads("jobs", cl::desc("Worker threads (default: host cores)"),
                                  cl::cat(category));
-static cl::opt<sim::Policy> policy(
-    "schedule", cl::init(sim::Policy::RunToBlock), cl::desc("How warps are interleaved"),
-    cl::values(clEnumValN(sim::Policy::RunToBlock, "block", "run each warp until it waits"),
-               clEnumValN(sim::Policy::Random, "random", "seeded switches")),
-    cl::cat(category));
-static cl::opt<sim::TensorMode> mmaMode(
-    "mma", cl::init(sim::TensorMode::Exact), cl::desc("Tensor-core arithmetic"),
-    cl::values(clEnumValN(sim::TensorMode::Exact, "exact", "as the hardware sums"),
-               clEnumValN(sim::TensorMode::F32Fma, "f32", "chain of f32 fma"),
-               clEnumValN(sim::TensorMode::F64, "f64", "f64 sums")),
-    cl::cat(category));
+static cl::opt<sim::Policy>
+    policy("schedule", cl::init(sim::Policy::RunToBlock), cl::desc("How warps are interleaved"),
+           cl::values(clEnumValN(sim::Policy::RunToBlock, "block", "run each warp until it waits"),
+                      clEnumValN(sim::Policy::Random, "random", "seeded switches")),
+           cl::cat(category));
+static cl::opt<sim::TensorMode>
+    mmaMode("mma", cl::init(sim::TensorMode::Exact), cl::desc("Tensor-core arithmetic"),
+            cl::values(clEnumValN(sim::TensorMode::Exact, "exact", "as the hardware sums"),
+                       clEnumValN(sim::TensorMode::F32Fma, "f32", "chain of f32 fma"),
+                       clEnumValN(sim::TensorMode::F64, "f64", "f64 sums")),
+            cl::cat(category));
 static cl::opt<sim::ApproxMode> approxMode(
     "approx", cl::init(sim::ApproxMode::Nearest), cl::desc("Approximate functions"),
     cl::values(clEnumValN(sim::ApproxMode::Nearest, "nearest", "correctly rounded"),
@@ -72,7 +73,8 @@ static cl::opt<bool> spurious("spurious-try-wait", cl::desc("try_wait may fail f
                               cl::cat(category));
 static cl::opt<bool> tmemZero("tmem-base-zero", cl::desc("Tensor memory starts at column 0"),
                               cl::cat(category));
-static cl::opt<bool> pipeIsa("pipe-isa", cl::desc("Order only the tcgen05 pairs that the ISA names"),
+static cl::opt<bool> pipeIsa("pipe-isa",
+                             cl::desc("Order only the tcgen05 pairs that the ISA names"),
                              cl::cat(category));
 static cl::opt<uint64_t> budget("budget", cl::init(uint64_t(1) << 36),
                                 cl::desc("Warp instructions per cluster"), cl::cat(category));
@@ -123,8 +125,8 @@ static int checkEntries(sim::Program &program) {
       code = Unusable;
       continue;
     }
-    outs() << name << ": " << (*kernel)->code.size() << " instructions, "
-           << (*kernel)->paramBytes << " parameter bytes\n";
+    outs() << name << ": " << (*kernel)->code.size() << " instructions, " << (*kernel)->paramBytes
+           << " parameter bytes\n";
   }
   return code;
 }
@@ -255,8 +257,8 @@ int main(int argc, char **argv) {
   SmallString<128> ptxPath(ptxFile);
   if (!bundleFile.empty()) {
     if (!ptxFile.empty()) {
-      return unusable(createStringError(inconvertibleErrorCode(),
-                                        "expected a bundle or --ptx, but got both"));
+      return unusable(
+          createStringError(inconvertibleErrorCode(), "expected a bundle or --ptx, but got both"));
     }
     auto read = runtime::readBundle(bundleFile);
     if (!read) {

@@ -68,8 +68,8 @@ constexpr uint32_t noGuard = ~0u;
 constexpr uint32_t noTarget = ~0u;
 
 enum InstFlags : uint16_t {
-  SwitchPoint = 1, ///< schedulers may interleave here (sync, memory, async)
-  EndsBlock = 2,   ///< branch, ret, exit, trap
+  SwitchPoint = 1,   ///< schedulers may interleave here (sync, memory, async)
+  EndsBlock = 2,     ///< branch, ret, exit, trap
   NarrowAddress = 4, ///< the base register of the address has 32 bits
 };
 
@@ -106,20 +106,54 @@ struct Inst {
 
 /// Values that are registers filled at warp start.
 enum class SpecialReg : uint8_t {
-  TidX, TidY, TidZ, NtidX, NtidY, NtidZ, CtaidX, CtaidY, CtaidZ, NctaidX, NctaidY, NctaidZ,
-  LaneId, WarpId, NwarpId, SmId, NsmId, GridId,
-  ClusterCtaidX, ClusterCtaidY, ClusterCtaidZ, ClusterNctaidX, ClusterNctaidY, ClusterNctaidZ,
-  ClusterCtaRank, ClusterNctaRank, ClusterIdX, ClusterIdY, ClusterIdZ,
-  NclusterIdX, NclusterIdY, NclusterIdZ,
-  LanemaskEq, LanemaskLe, LanemaskLt, LanemaskGe, LanemaskGt,
-  DynamicSmemSize, TotalSmemSize, SharedBase, GlobalBase
+  TidX,
+  TidY,
+  TidZ,
+  NtidX,
+  NtidY,
+  NtidZ,
+  CtaidX,
+  CtaidY,
+  CtaidZ,
+  NctaidX,
+  NctaidY,
+  NctaidZ,
+  LaneId,
+  WarpId,
+  NwarpId,
+  SmId,
+  NsmId,
+  GridId,
+  ClusterCtaidX,
+  ClusterCtaidY,
+  ClusterCtaidZ,
+  ClusterNctaidX,
+  ClusterNctaidY,
+  ClusterNctaidZ,
+  ClusterCtaRank,
+  ClusterNctaRank,
+  ClusterIdX,
+  ClusterIdY,
+  ClusterIdZ,
+  NclusterIdX,
+  NclusterIdY,
+  NclusterIdZ,
+  LanemaskEq,
+  LanemaskLe,
+  LanemaskLt,
+  LanemaskGe,
+  LanemaskGt,
+  DynamicSmemSize,
+  TotalSmemSize,
+  SharedBase,
+  GlobalBase
 };
 
 struct WarpInit {
   SpecialReg what;
   Reg reg;
-  bool wide;      ///< 64-bit register
-  uint64_t addend; ///< SharedBase, GlobalBase: added to the address
+  bool wide;          ///< 64-bit register
+  uint64_t addend;    ///< SharedBase, GlobalBase: added to the address
   uint32_t index = 0; ///< GlobalBase: which module variable; SharedBase: 1 = dynamic memory
 };
 
@@ -153,7 +187,8 @@ struct Kernel {
   std::vector<WarpInit> warpInits;
   std::vector<Param> params;
   uint32_t paramBytes = 0;
-  uint32_t staticSharedBytes = 0;  ///< offset where dynamic memory starts, from the window's data start
+  uint32_t staticSharedBytes =
+      0; ///< offset where dynamic memory starts, from the window's data start
   uint32_t dynamicAlignment = 16;
   uint32_t localBytes = 0;
   std::vector<GlobalVariable> globals;

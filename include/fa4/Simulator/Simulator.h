@@ -39,9 +39,9 @@ struct Options {
   uint64_t instructionBudget = uint64_t(1) << 36;
   /// Clusters that one worker may keep in flight when all of its others wait.
   unsigned resident = 8;
-  bool tmemBaseZero = false;   ///< allocations start at column 0 when they can
+  bool tmemBaseZero = false;    ///< allocations start at column 0 when they can
   bool spuriousTryWait = false; ///< try_wait may fail although the phase is complete
-  bool pipeIsa = false;        ///< only the ISA's pairs of tcgen05 operations are ordered
+  bool pipeIsa = false;         ///< only the ISA's pairs of tcgen05 operations are ordered
   /// Called from worker threads with finished and total clusters.
   std::function<void(uint64_t, uint64_t)> progress;
 };

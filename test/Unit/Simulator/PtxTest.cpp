@@ -24,7 +24,8 @@ static std::string printed(const ptx::Module &module) {
 }
 
 static std::string body(llvm::StringRef statements) {
-  return (llvm::Twine(header) + ".visible .entry k(.param .u64 p) {\n" + statements + "\n}\n").str();
+  return (llvm::Twine(header) + ".visible .entry k(.param .u64 p) {\n" + statements + "\n}\n")
+      .str();
 }
 
 static std::string loadError(llvm::StringRef statements) {
