@@ -11,12 +11,9 @@
 
 #include "fa4/Driver/HostProgram.h"
 
-#include "fa4/Conversion/AttnToTile.h"
 #include "fa4/Conversion/TileToCPU.h"
 #include "fa4/Dialect/Attn/Transforms/Passes.h"
-#include "fa4/Dialect/Tile/IR/TileOps.h"
-#include "fa4/Dialect/Tile/Transforms/Passes.h"
-#include "mlir/Dialect/Bufferization/Transforms/Passes.h"
+#include "fa4/Pipelines/Pipelines.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/TargetParser/Host.h"
 
@@ -38,20 +35,12 @@ static int64_t workersOfHost() {
 
 LogicalResult lowerForHost(ModuleOp module, HostStage stage) {
   PassManager pm(module.getContext());
-  pm.addNestedPass<func::FuncOp>(attn::createAttnLegalize());
-  pm.addNestedPass<func::FuncOp>(attn::createAttnSelectSchedule());
   if (stage == HostStage::Attn) {
+    pm.addNestedPass<func::FuncOp>(attn::createAttnLegalize());
+    pm.addNestedPass<func::FuncOp>(attn::createAttnSelectSchedule());
     return pm.run(module);
   }
-  bufferization::OneShotBufferizePassOptions bufferize;
-  bufferize.bufferizeFunctionBoundaries = true;
-  bufferize.functionBoundaryTypeConversion = bufferization::LayoutMapOption::IdentityLayoutMap;
-  pm.addPass(bufferization::createOneShotBufferizePass(bufferize));
-  pm.addPass(createConvertAttnToTile());
-  pm.addNestedPass<tile::KernelOp>(tile::createTileSplitExp2());
-  pm.addNestedPass<tile::KernelOp>(tile::createTileLazyRescale());
-  pm.addNestedPass<tile::KernelOp>(tile::createTileSplitMma());
-  pm.addNestedPass<tile::KernelOp>(tile::createTilePipelineLoop());
+  buildAttnToTilePipeline(pm, AttnToTileOptions());
   if (stage == HostStage::Upstream) {
     ConvertTileToCPUOptions options;
     options.workers = workersOfHost();

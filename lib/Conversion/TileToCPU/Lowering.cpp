@@ -301,6 +301,13 @@ static LogicalResult copyOp(Lowering &lowering, Operation *op) {
 
 LogicalResult Lowering::lowerOp(Operation *op) {
   for (Type type : op->getResultTypes()) {
+    // A step without `unless` and a subrange name a global; nothing chooses one.
+    bool names = isa<SubrangeOp>(op) || (isa<StepOp>(op) && !cast<StepOp>(op).getUnless());
+    if (isa<GlobalType>(type) && !names) {
+      return op->emitOpError("expected a global tensor on the host to be a kernel argument or a "
+                             "subrange of one, but got a result of '")
+             << op->getName() << "'";
+    }
     auto frag = dyn_cast<FragType>(type);
     if (frag && !getStorageType(frag.getElementType())) {
       return op->emitOpError(

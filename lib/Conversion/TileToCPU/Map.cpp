@@ -48,7 +48,8 @@ private:
   Value loadOperand(ImplicitLocOpBuilder &b, unsigned index, const Strip &strip);
   /// Where the elements of `type` for the place of `strip` are.
   Strip placeOf(ImplicitLocOpBuilder &b, FragType type, const Strip &strip);
-  Value cloneVector(ImplicitLocOpBuilder &b, Operation &inner, IRMapping &values, int64_t width);
+  /// Emits `inner` on vectors and binds its results.
+  void cloneVector(ImplicitLocOpBuilder &b, Operation &inner, IRMapping &values, int64_t width);
   Value position(ImplicitLocOpBuilder &b, Value base, Value offset);
 
   Lowering &lowering;
@@ -118,14 +119,15 @@ Value MapEmitter::position(ImplicitLocOpBuilder &b, Value base, Value offset) {
   return arith::AddIOp::create(b, first, arith::IndexCastOp::create(b, b.getI32Type(), offset));
 }
 
-Value MapEmitter::cloneVector(ImplicitLocOpBuilder &b, Operation &inner, IRMapping &values,
-                              int64_t width) {
+void MapEmitter::cloneVector(ImplicitLocOpBuilder &b, Operation &inner, IRMapping &values,
+                             int64_t width) {
   auto lookup = [&](Value value) {
     return values.contains(value) ? values.lookup(value) : lowering.lookup(value);
   };
   if (auto fetch = dyn_cast<FetchOp>(inner)) {
-    return emitFetch(b, lowering.lookupGlobal(fetch.getGlobal()),
-                     llvm::map_to_vector(fetch.getCoordinates(), lookup));
+    values.map(fetch.getResult(), emitFetch(b, lowering.lookupGlobal(fetch.getGlobal()),
+                                            llvm::map_to_vector(fetch.getCoordinates(), lookup)));
+    return;
   }
   SmallVector<Value> operands = llvm::map_to_vector(inner.getOperands(), lookup);
   bool isVector =
@@ -136,7 +138,8 @@ Value MapEmitter::cloneVector(ImplicitLocOpBuilder &b, Operation &inner, IRMappi
     }
   }
   if (isa<math::Exp2Op>(inner) && inner.getResult(0).getType().isF32()) {
-    return emitExp2(b, operands.front());
+    values.map(inner.getResult(0), emitExp2(b, operands.front()));
+    return;
   }
   OperationState state(inner.getLoc(), inner.getName());
   state.addOperands(operands);
@@ -144,7 +147,9 @@ Value MapEmitter::cloneVector(ImplicitLocOpBuilder &b, Operation &inner, IRMappi
   for (Type type : inner.getResultTypes()) {
     state.addTypes(isVector ? VectorType::get({width}, type) : type);
   }
-  return b.create(state)->getResult(0);
+  for (auto [from, to] : llvm::zip_equal(inner.getResults(), b.create(state)->getResults())) {
+    values.map(from, to);
+  }
 }
 
 void MapEmitter::emitVector(ImplicitLocOpBuilder &b, const Strip &strip) {
@@ -162,7 +167,7 @@ void MapEmitter::emitVector(ImplicitLocOpBuilder &b, const Strip &strip) {
     values.map(body.getArgument(numInputs + 1), column);
   }
   for (Operation &inner : body.without_terminator()) {
-    values.map(inner.getResult(0), cloneVector(b, inner, values, strip.width));
+    cloneVector(b, inner, values, strip.width);
   }
   for (auto [yielded, buffer] : llvm::zip_equal(op.getYield().getValues(), results)) {
     Value value = values.contains(yielded) ? values.lookup(yielded) : lowering.lookup(yielded);

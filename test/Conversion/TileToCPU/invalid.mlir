@@ -73,3 +73,22 @@ tile.kernel @loop(%X: !tile.global<8x8xf32>, %nt: i32) target(#fa4.target<"sm_10
     }
   }
 }
+
+// -----
+
+#plan = #fa4.schedule<forward, tile = 128 x 128>
+tile.kernel @chosen(%X: !tile.global<8x8xf32>, %Y: !tile.global<8x8xf32>, %p: i1, %nt: i32) target(#fa4.target<"sm_100a">) schedule(#plan) {
+  tile.work @work(%w) tiles(%nt : i32) -> (%t) facts() {
+    tile.yield %w : i32
+  }
+  tile.for_each_tile (%t) in @work {
+    // expected-error @+1 {{expected a global tensor on the host to be a kernel argument or a subrange of one, but got a result of 'scf.if'}}
+    %g = scf.if %p -> !tile.global<8x8xf32> {
+      scf.yield %X : !tile.global<8x8xf32>
+    } else {
+      scf.yield %Y : !tile.global<8x8xf32>
+    }
+    %x = tile.load %g[%t] : !tile.global<8x8xf32> -> !tile.frag<8x8xf32>
+    tile.store %x to %X[%t] : !tile.frag<8x8xf32>, !tile.global<8x8xf32>
+  }
+}

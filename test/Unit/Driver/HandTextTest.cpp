@@ -128,4 +128,11 @@ TEST(HandText, ForwardSm100) {
   checkKernel("forward-sm100-t0.mlir", 256, plan);
 }
 
+TEST(HandText, ForwardSm90) {
+  Schedule plan;
+  plan.tileRows = 64;
+  plan.tileColumns = 128;
+  checkKernel("forward-sm90-t0.mlir", 128, plan);
+}
+
 } // namespace

@@ -54,6 +54,9 @@ cl::opt<double> minutes("minutes", cl::desc("How long to walk (with --deep)"), c
 
 using Clock = std::chrono::steady_clock;
 
+/// The `target` of our rows in deep.csv.
+constexpr const char *kDeepTarget = "cpu-t0";
+
 /// Cases of one kernel, with numbers.
 struct Group {
   size_t firstNumber = 0;
@@ -249,23 +252,41 @@ private:
   std::mutex mutex;
 };
 
-/// The last line's totals for this commit, if the file has one.
-void readProgress(const std::string &path, Runner &runner) {
+/// The result file without the row of this commit, whose totals go to `runner`.
+std::vector<std::string> readResults(const std::string &path, Runner &runner) {
   std::ifstream file(path);
+  std::vector<std::string> lines;
   std::string line;
   while (std::getline(file, line)) {
     llvm::SmallVector<llvm::StringRef> fields;
     llvm::StringRef(line).split(fields, ',');
-    if (fields.size() == 5 && fields[0] == commit && fields[1] == "cpu-t0") {
-      fields[3].getAsInteger(10, runner.numPassed);
-      fields[4].getAsInteger(10, runner.numFailed);
+    constexpr size_t numColumns = 5;
+    bool mine = fields.size() == numColumns && fields[0] == commit && fields[1] == kDeepTarget &&
+                !fields[3].getAsInteger(10, runner.numPassed) &&
+                !fields[4].getAsInteger(10, runner.numFailed);
+    if (!mine) {
+      lines.push_back(line);
     }
   }
+  if (lines.empty()) {
+    lines.emplace_back("commit,target,cases,passed,failed");
+  }
+  return lines;
+}
+
+void writeResults(const std::string &path, const std::vector<std::string> &lines,
+                  const Runner &runner) {
+  std::ofstream file(path);
+  for (const std::string &line : lines) {
+    file << line << '\n';
+  }
+  file << commit.getValue() << ',' << kDeepTarget << ',' << runner.numPassed + runner.numFailed
+       << ',' << runner.numPassed << ',' << runner.numFailed << '\n';
 }
 
 int runDeep() {
   Runner runner;
-  readProgress(deepFile, runner);
+  std::vector<std::string> lines = readResults(deepFile, runner);
   auto end = Clock::now() + std::chrono::duration<double>(60.0 * minutes);
   constexpr size_t chunk = 64;
   while (Clock::now() < end) {
@@ -278,9 +299,7 @@ int runDeep() {
       break;
     }
     runner.run(groupByKernel(cases, done));
-    std::ofstream file(deepFile, std::ios::app);
-    file << commit << ",cpu-t0," << runner.numPassed + runner.numFailed << ',' << runner.numPassed
-         << ',' << runner.numFailed << '\n';
+    writeResults(deepFile, lines, runner);
   }
   llvm::outs() << runner.numPassed + runner.numFailed << " of " << productSize()
                << " cases of the product so far\n"
@@ -298,6 +317,7 @@ int runArray() {
                             cases.begin() + static_cast<ptrdiff_t>(end));
   std::vector<Group> groups = groupByKernel(cases, begin);
   llvm::outs() << groups.size() << " kernels\n";
+  llvm::outs().flush();
   if (list) {
     for (size_t number = 0; number < cases.size(); ++number) {
       llvm::outs() << begin + number << " " << describe(cases[number]) << '\n';

@@ -1,0 +1,6 @@
+# Walks on in the full product for the checked-out commit.
+execute_process(COMMAND git -C ${SOURCE} rev-parse --short HEAD
+  OUTPUT_VARIABLE commit OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+file(MAKE_DIRECTORY ${SOURCE}/bench/results)
+execute_process(COMMAND ${MATRIX} --deep=${SOURCE}/bench/results/deep.csv --commit=${commit}
+  COMMAND_ERROR_IS_FATAL ANY)
