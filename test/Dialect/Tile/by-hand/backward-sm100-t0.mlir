@@ -17,7 +17,8 @@
 
 #b200 = #fa4.target<"sm_100a">
 #bwd = #fa4.schedule<backward, tile = 128 x 128, stages = 1, ctas = 2, work = one_per_cluster,
-  order = [s at 0, dk at 1, dp at 0, p at 0, dq at 1, dv at 0, ds at 0, reduce at 1],
+  order = [load_q at 0, load_lse at 0, s at 0, dk at 1, load_do at 0, dp at 0, p at 0, dq at 1, dv at 0,
+           load_delta at 0, ds at 0, reduce at 1],
   homes = [s = tmem @sp_mem, p.0 = tmem @sp_mem column 0, dq = tmem @sp_mem column 64, dv = tmem @dv_mem,
            dp = tmem @dp_mem, ds.0 = tmem @dp_mem column 0, ds.1 = smem @ds_mem, ds.2 = smem @x_mem,
            dk = tmem @dk_mem],

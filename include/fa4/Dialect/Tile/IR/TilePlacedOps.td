@@ -171,7 +171,7 @@ def Tile_BarrierArriveOp : Tile_BarrierUseOp<"barrier.arrive"> {
                                           Optional<I1>:$when));
   let assemblyFormat = [{
     custom<Slot>($cursor, type($cursor), $barrier, $element, $static_element)
-    `by` `(` $by `)` (`on` `leader` $on_leader^)? (`when` `(` $when^ `)`)? attr-dict
+    `by` `(` `` $by `)` (`on` `leader` $on_leader^)? (`when` `(` $when^ `)`)? attr-dict
   }];
   let hasVerifier = 1;
 }

@@ -104,8 +104,8 @@ def Tile_ForEachTileOp : Tile_Op<"for_each_tile", T0T1T2, [SingleBlockImplicitTe
   let summary = "the loop over tiles";
   let description = [{
     At T0 it visits every tile of the work in order; inside a role, those of
-    its CTA, or those that a channel announces. Arguments are the results of
-    the work in order, then the carried values.
+    its CTA. Arguments are the results of the work in order, then the carried
+    values.
 
     ```mlir
     %kv2 = tile.for_each_tile (%q0, %h, %n) in @work iter_args(%kv = %kv0) -> (!tile.cursor<3>) {
@@ -117,7 +117,7 @@ def Tile_ForEachTileOp : Tile_Op<"for_each_tile", T0T1T2, [SingleBlockImplicitTe
     Constraints:
     * (C1) the leading arguments are i32, the rest have the types of the inits;
     * (C2) the yielded values have the types of the results, which are those of the inits;
-    * (C3) the source names the kernel's work, with as many results, or a channel.
+    * (C3) the source is the kernel's work, with as many results.
   }];
   let arguments = (ins FlatSymbolRefAttr:$source, Variadic<AnyType>:$inits);
   let results = (outs Variadic<AnyType>:$results);
