@@ -37,9 +37,8 @@ const char *const passes[] = {
 
 /// And in the order in which they are meant to run.
 const char *const chains[] = {
-    "func.func(attn-legalize,attn-select-schedule),convert-attn-to-tile,convert-tile-to-cpu",
-    "func.func(attn-legalize,attn-select-schedule),convert-attn-to-tile,"
-    "tile.kernel(tile-split-exp2,tile-lazy-rescale,tile-split-mma,tile-pipeline-loop)",
+    "fa4-attn-to-tile",
+    "fa4-attn-to-cpu",
 };
 
 struct Fuzzer {

@@ -1,4 +1,4 @@
-// Debian's own mlir-opt with our module loaded: dialects and passes, beside its own.
+// Debian's own mlir-opt with our module loaded: dialects, passes and pipelines, beside its own.
 // An instrumented module cannot be loaded into an uninstrumented host.
 // UNSUPPORTED: sanitizer
 // RUN: %stock_mlir_opt --load-dialect-plugin=%fa4_plugin --load-pass-plugin=%fa4_plugin %s \
@@ -6,6 +6,9 @@
 // RUN:   | FileCheck %s --implicit-check-not=attn.forward
 // RUN: %stock_mlir_opt --load-dialect-plugin=%fa4_plugin --load-pass-plugin=%fa4_plugin %s \
 // RUN:   --pass-pipeline='builtin.module(func.func(attn-legalize,attn-select-schedule),convert-attn-to-tile,convert-tile-to-cpu,canonicalize)' \
+// RUN:   | FileCheck %s --check-prefix=CPU --implicit-check-not=tile.
+// RUN: %stock_mlir_opt --load-dialect-plugin=%fa4_plugin --load-pass-plugin=%fa4_plugin %s \
+// RUN:   --pass-pipeline='builtin.module(fa4-attn-to-cpu)' \
 // RUN:   | FileCheck %s --check-prefix=CPU --implicit-check-not=tile.
 
 // CHECK: tile.kernel @forward_attn0(
