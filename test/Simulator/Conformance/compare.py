@@ -221,8 +221,9 @@ def compare(listing, output, results):
 def page(families, rows, gpu):
     out = ["<!-- Written by test/Simulator/Conformance/compare.py: do not edit. -->",
            "# fa4-sim against a GPU", "",
-           "fa4-sim executes PTX on the CPU. This page says how far its results are those of the hardware; kernels of",
-           "other compilers that it runs are in [Simulator-peers.md](Simulator-peers.md). Nothing here ran on a Blackwell",
+           "fa4-sim executes PTX on the CPU. This page says how far its results are those of the hardware;",
+           "[Simulator-internals.md](Simulator-internals.md) explains it, and kernels of other compilers that it runs are",
+           "in [Simulator-peers.md](Simulator-peers.md). Nothing here ran on a Blackwell",
            "GPU: the `tcgen05` family is tested against exact integer products (`test/Unit/Simulator/Tcgen05Test.cpp`) and",
            "shares the arithmetic that was measured for `wgmma`, with the precision that is believed of it.", "",
            f"Recorded on: {gpu}. Every case is a PTX kernel of our own that runs on both machines with "
