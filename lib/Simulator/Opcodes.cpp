@@ -138,6 +138,7 @@ const OpcodeTable &OpcodeTable::get() {
     OpcodeTable t;
     addMoveOpcodes(t);
     addIntegerOpcodes(t);
+    addCarryOpcodes(t);
     addBitOpcodes(t);
     addFloatOpcodes(t);
     addApproxOpcodes(t);

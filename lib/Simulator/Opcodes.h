@@ -203,6 +203,7 @@ void decodeHalfApprox(Decoder &d);
 
 void addMoveOpcodes(OpcodeTable &table);
 void addIntegerOpcodes(OpcodeTable &table);
+void addCarryOpcodes(OpcodeTable &table);
 void addBitOpcodes(OpcodeTable &table);
 void addFloatOpcodes(OpcodeTable &table);
 void addApproxOpcodes(OpcodeTable &table);

@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "IntegerMath.h"
 #include "Lanes.h"
 
 #include <limits>
@@ -17,42 +18,6 @@ using namespace llvm;
 using namespace fa4::sim;
 
 namespace {
-template <typename T>
-using Unsigned = std::make_unsigned_t<T>;
-/// 16-bit operands promote to int; arithmetic is done in at least 32 unsigned bits.
-template <typename T>
-using Wide = std::conditional_t<(sizeof(T) < 4), uint32_t, Unsigned<T>>;
-
-struct Add {
-  template <typename T>
-  static T apply(T a, T b) {
-    return T(Wide<T>(a) + Wide<T>(b));
-  }
-};
-struct Sub {
-  template <typename T>
-  static T apply(T a, T b) {
-    return T(Wide<T>(a) - Wide<T>(b));
-  }
-};
-struct MulLo {
-  template <typename T>
-  static T apply(T a, T b) {
-    return T(Wide<T>(a) * Wide<T>(b));
-  }
-};
-struct MulHi {
-  template <typename T>
-  static T apply(T a, T b) {
-    if constexpr (sizeof(T) == 8) {
-      using W = std::conditional_t<std::is_signed_v<T>, __int128, unsigned __int128>;
-      return T((W(a) * W(b)) >> 64);
-    } else {
-      using W = std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t>;
-      return T((W(a) * W(b)) >> (8 * sizeof(T)));
-    }
-  }
-};
 struct Min {
   template <typename T>
   static T apply(T a, T b) {
@@ -308,99 +273,6 @@ void fa4::sim::decodeIntegerMad(Decoder &d) {
 }
 
 //===----------------------------------------------------------------------===//
-// Carry chains: the flag is per thread.
-//===----------------------------------------------------------------------===//
-
-template <typename T, bool Subtract, bool UseCarry, bool SetCarry>
-static Step execCarry(Warp &w, const Inst &i, LaneMask m) {
-  const T *a = w.in<T>(i.a), *b = w.in<T>(i.b);
-  T *d = w.out<T>(i.d);
-  for (unsigned l = 0; l < warpLanes; ++l) {
-    if (!(m >> l & 1)) {
-      continue;
-    }
-    // Subtraction is a + ~b + 1; its carry flag is "no borrow" inverted, as in
-    // the manual: the flag of sub.cc is the borrow.
-    unsigned __int128 r;
-    bool in = UseCarry && w.carry[l];
-    if (Subtract) {
-      r = (unsigned __int128)a[l] - b[l] - in;
-    } else {
-      r = (unsigned __int128)a[l] + b[l] + in;
-    }
-    d[l] = T(r);
-    if (SetCarry) {
-      w.carry[l] = (r >> (8 * sizeof(T))) & 1;
-    }
-  }
-  setPoisonOf<T>(w, i.d, m, poisonOf<T>(w, i.a) | poisonOf<T>(w, i.b));
-  return Step::Next;
-}
-
-template <bool Subtract, bool UseCarry>
-static void decodeCarry(Decoder &d) {
-  unsigned bits = bitWidth(d.type());
-  bool set = d.has("cc");
-  ExecFn exec;
-  if (bits == 64) {
-    exec = set ? execCarry<uint64_t, Subtract, UseCarry, true>
-               : execCarry<uint64_t, Subtract, UseCarry, false>;
-  } else {
-    exec = set ? execCarry<uint32_t, Subtract, UseCarry, true>
-               : execCarry<uint32_t, Subtract, UseCarry, false>;
-  }
-  decode2(d, exec, bits);
-}
-
-/// mad{c}.{lo,hi}.cc: the product, then the sum with the carry flag.
-template <typename T, bool Hi, bool UseCarry, bool SetCarry>
-static Step execMadCarry(Warp &w, const Inst &i, LaneMask m) {
-  const Stored<T> *a = w.in<Stored<T>>(i.a), *b = w.in<Stored<T>>(i.b), *c = w.in<Stored<T>>(i.c);
-  Stored<T> *d = w.out<Stored<T>>(i.d);
-  for (unsigned l = 0; l < warpLanes; ++l) {
-    if (!(m >> l & 1)) {
-      continue;
-    }
-    T product = Hi ? MulHi::apply<T>(T(a[l]), T(b[l])) : MulLo::apply<T>(T(a[l]), T(b[l]));
-    unsigned __int128 r =
-        (unsigned __int128)Unsigned<T>(product) + c[l] + (UseCarry && w.carry[l] ? 1 : 0);
-    d[l] = Stored<T>(r);
-    if (SetCarry) {
-      w.carry[l] = (r >> (8 * sizeof(T))) & 1;
-    }
-  }
-  setPoisonOf<T>(w, i.d, m, poisonOf<T>(w, i.a) | poisonOf<T>(w, i.b) | poisonOf<T>(w, i.c));
-  return Step::Next;
-}
-
-template <typename T, bool UseCarry, bool SetCarry>
-static ExecFn madCarry(bool hi) {
-  return hi ? execMadCarry<T, true, UseCarry, SetCarry>
-            : execMadCarry<T, false, UseCarry, SetCarry>;
-}
-
-template <bool UseCarry>
-static void decodeMadCarry(Decoder &d) {
-  bool hi = d.has("hi"), set = d.has("cc");
-  ExecFn exec = nullptr;
-  switch (d.type()) {
-  case Type::U32:
-    exec = set ? madCarry<uint32_t, UseCarry, true>(hi) : madCarry<uint32_t, UseCarry, false>(hi);
-    break;
-  case Type::S32:
-    exec = set ? madCarry<int32_t, UseCarry, true>(hi) : madCarry<int32_t, UseCarry, false>(hi);
-    break;
-  case Type::U64:
-    exec = set ? madCarry<uint64_t, UseCarry, true>(hi) : madCarry<uint64_t, UseCarry, false>(hi);
-    break;
-  default:
-    exec = set ? madCarry<int64_t, UseCarry, true>(hi) : madCarry<int64_t, UseCarry, false>(hi);
-    break;
-  }
-  decode3(d, exec, bitWidth(d.type()));
-}
-
-//===----------------------------------------------------------------------===//
 // Division, negation, 24-bit, sums of differences, dot products
 //===----------------------------------------------------------------------===//
 
@@ -604,12 +476,6 @@ static void decodeDp2a(Decoder &d) {
 void fa4::sim::addIntegerOpcodes(OpcodeTable &t) {
   // add, sub, mul, mad, min, max, neg, abs, div serve floats too: OpsFloat.cpp.
   t.add({
-      {"add.cc", ":u32|s32|b32|u64|s64", 3, 3, decodeCarry<false, false>},
-      {"addc", "cc :u32|s32|b32|u64|s64", 3, 3, decodeCarry<false, true>},
-      {"sub.cc", ":u32|s32|b32|u64|s64", 3, 3, decodeCarry<true, false>},
-      {"subc", "cc :u32|s32|b32|u64|s64", 3, 3, decodeCarry<true, true>},
-      {"mad.cc", "lo|hi :u32|s32|u64|s64", 4, 4, decodeMadCarry<false>},
-      {"madc", "lo|hi cc :u32|s32|u64|s64", 4, 4, decodeMadCarry<true>},
       {"rem", ":u16|s16|u32|s32|u64|s64", 3, 3, decodeDivide<true>},
       {"mul24", "lo|hi :u32|s32", 3, 3, decodeMul24},
       {"mad24", "lo|hi sat :u32|s32", 4, 4, decodeMad24},
