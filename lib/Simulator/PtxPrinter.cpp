@@ -109,7 +109,8 @@ static void printVariable(raw_ostream &os, const Variable &v) {
   }
   if (!v.initializer.empty()) {
     bool isFloat = v.type == "f32", isDouble = v.type == "f64";
-    os << " = " << (v.arrayCount >= 0 ? "{" : "");
+    bool list = v.arrayCount >= 0 || v.initializer.size() != 1;
+    os << " = " << (list ? "{" : "");
     interleaveComma(v.initializer, os, [&](uint64_t x) {
       if (isFloat) {
         os << "0f" << format_hex_no_prefix(x, 8, true);
@@ -119,7 +120,7 @@ static void printVariable(raw_ostream &os, const Variable &v) {
         os << int64_t(x);
       }
     });
-    os << (v.arrayCount >= 0 ? "}" : "");
+    os << (list ? "}" : "");
   }
 }
 
