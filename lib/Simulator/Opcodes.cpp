@@ -137,8 +137,8 @@ const OpcodeTable &OpcodeTable::get() {
   static const OpcodeTable table = [] {
     OpcodeTable t;
     addMoveOpcodes(t);
-    addIntegerOpcodes(t);
     addCarryOpcodes(t);
+    addIntegerOpcodes(t);
     addBitOpcodes(t);
     addFloatOpcodes(t);
     addApproxOpcodes(t);
