@@ -136,6 +136,36 @@ tile.kernel @k(%n: i32) target(#t) schedule(#s) {
 
 // -----
 
+// fence spelling.
+
+#t = #fa4.target<"sm_100a">
+#s = #fa4.schedule<forward, tile = 128 x 128>
+tile.kernel @k(%n: i32) target(#t) schedule(#s) {
+  tile.work @work(%t) tiles(%n : i32) -> () {
+  }
+  tile.role @r warps(1) {
+    // expected-error @+1 {{expected a kind of fence, but got 'everything'}}
+    tile.fence [before, everything]
+  }
+}
+
+// -----
+
+// arrival spelling.
+
+#t = #fa4.target<"sm_100a">
+#s = #fa4.schedule<forward, tile = 128 x 128>
+tile.kernel @k(%n: i32) target(#t) schedule(#s) {
+  tile.work @work(%t) tiles(%n : i32) -> () {
+  }
+  tile.role @r warps(1) {
+    // expected-error @+1 {{expected arrival to be thread, warp, lane, named, named_per_warp or peer, but got 'block'}}
+    tile.barrier.arrive @b by(block)
+  }
+}
+
+// -----
+
 // barrier.expect C1.
 
 #t = #fa4.target<"sm_100a">
@@ -215,6 +245,40 @@ tile.kernel @k(%n: i32) target(#t) schedule(#s) {
     %p = tile.splat %z : f32 -> !tile.frag<8x8xf32>
     // expected-error @+1 {{expected the result to have the accumulator's type '!tile.frag<8x8xf32>', but got '!tile.frag<8x4xf32>'}}
     %f = tile.issue_mma a(@v) b(@v) onto(%p) : (!tile.frag<8x8xf32>) -> !tile.frag<8x4xf32>
+  }
+}
+
+// -----
+
+// issue_mma C2.
+
+#t = #fa4.target<"sm_100a">
+#s = #fa4.schedule<forward, tile = 128 x 128>
+tile.kernel @k(%n: i32) target(#t) schedule(#s) {
+  tile.work @work(%t) tiles(%n : i32) -> () {
+  }
+  tile.role @r warps(1) {
+    %c = tile.cursor : !tile.cursor<1>
+    %z = arith.constant 0.0 : f32
+    %p = tile.splat %z : f32 -> !tile.frag<8x8xf32>
+    // expected-error @+1 {{expected the accumulator to be a view or a fragment, but got both}}
+    "tile.issue_mma"(%p) <{a_view = @v, b_view = @v, acc_view = @v, operandSegmentSizes = array<i32: 0, 0, 0, 0, 1, 0, 0>}> : (!tile.frag<8x8xf32>) -> ()
+  }
+}
+
+// -----
+
+// barrier.wait operand.
+
+#t = #fa4.target<"sm_100a">
+#s = #fa4.schedule<forward, tile = 128 x 128>
+tile.kernel @k(%n: i32) target(#t) schedule(#s) {
+  tile.work @work(%t) tiles(%n : i32) -> () {
+  }
+  tile.role @r warps(1) {
+    %i = arith.constant 0 : i32
+    // expected-error @+1 {{operand #0 must be a cursor}}
+    "tile.barrier.wait"(%i) <{barrier = @b, operandSegmentSizes = array<i32: 1, 0>}> : (i32) -> ()
   }
 }
 

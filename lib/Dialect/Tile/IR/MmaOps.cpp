@@ -329,6 +329,9 @@ LogicalResult IssueMmaOp::verify() {
     return emitOpError() << "expected 'a' to be a view or a fragment, but got "
                          << (fragmentA ? "both" : "neither");
   }
+  if (getAccView() && getAcc() && isa<FragType>(getAcc().getType())) { // issue_mma C2
+    return emitOpError() << "expected the accumulator to be a view or a fragment, but got both";
+  }
   if (static_cast<bool>(getResult()) == static_cast<bool>(getAccView())) { // issue_mma C2
     return emitOpError() << "expected a result exactly if no accumulator is in memory, but got "
                          << (getResult() ? "both" : "neither");

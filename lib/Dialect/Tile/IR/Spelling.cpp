@@ -272,6 +272,52 @@ void fa4::tile::printSize(OpAsmPrinter &printer, Operation *, SpaceAttr space, I
           << unitOf(space.getValue());
 }
 
+ParseResult fa4::tile::parseArrival(OpAsmParser &parser, ArrivalAttr &arrival) {
+  StringRef keyword;
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseKeyword(&keyword)) {
+    return failure();
+  }
+  std::optional<Arrival> parsed = symbolizeArrival(keyword);
+  if (!parsed) {
+    return parser.emitError(loc) << "expected arrival to be thread, warp, lane, named, "
+                                    "named_per_warp or peer, but got '"
+                                 << keyword << "'";
+  }
+  arrival = ArrivalAttr::get(parser.getContext(), *parsed);
+  return success();
+}
+
+void fa4::tile::printArrival(OpAsmPrinter &printer, Operation *, ArrivalAttr arrival) {
+  printer << stringifyArrival(arrival.getValue());
+}
+
+ParseResult fa4::tile::parseFenceKinds(OpAsmParser &parser, FenceKindAttr &kinds) {
+  auto all = static_cast<FenceKind>(0);
+  auto parseKind = [&]() -> ParseResult {
+    StringRef keyword;
+    SMLoc loc = parser.getCurrentLocation();
+    if (parser.parseKeyword(&keyword)) {
+      return failure();
+    }
+    std::optional<FenceKind> kind = symbolizeFenceKind(keyword);
+    if (!kind) {
+      return parser.emitError(loc) << "expected a kind of fence, but got '" << keyword << "'";
+    }
+    all = all | *kind;
+    return success();
+  };
+  if (parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Square, parseKind)) {
+    return failure();
+  }
+  kinds = FenceKindAttr::get(parser.getContext(), all);
+  return success();
+}
+
+void fa4::tile::printFenceKinds(OpAsmPrinter &printer, Operation *, FenceKindAttr kinds) {
+  printer << '[' << stringifyFenceKind(kinds.getValue()) << ']';
+}
+
 ParseResult fa4::tile::parseSide(OpAsmParser &parser, UnitAttr &other) {
   if (succeeded(parser.parseOptionalKeyword("other"))) {
     other = parser.getBuilder().getUnitAttr();

@@ -76,6 +76,14 @@ mlir::ParseResult parseIntegers(mlir::OpAsmParser &parser, mlir::DenseI64ArrayAt
 void printIntegers(mlir::OpAsmPrinter &printer, mlir::Operation *op,
                    mlir::DenseI64ArrayAttr integers);
 
+/// `thread`, `warp`, ...: how threads arrive.
+mlir::ParseResult parseArrival(mlir::OpAsmParser &parser, ArrivalAttr &arrival);
+void printArrival(mlir::OpAsmPrinter &printer, mlir::Operation *op, ArrivalAttr arrival);
+
+/// `[tmem_loads, before]`: what a fence orders.
+mlir::ParseResult parseFenceKinds(mlir::OpAsmParser &parser, FenceKindAttr &kinds);
+void printFenceKinds(mlir::OpAsmPrinter &printer, mlir::Operation *op, FenceKindAttr kinds);
+
 /// `own` or `other`.
 mlir::ParseResult parseSide(mlir::OpAsmParser &parser, mlir::UnitAttr &other);
 void printSide(mlir::OpAsmPrinter &printer, mlir::Operation *op, mlir::UnitAttr other);

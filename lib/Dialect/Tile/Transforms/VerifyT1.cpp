@@ -88,11 +88,11 @@ LogicalResult KernelVerifier::verifyTopLevel() {
                << "expected a role to have no place at T1, but got a first warp or one_lane";
       }
     } else if (isa<SetupOp, TeardownOp>(op)) {
-      WalkResult result = op.walk([](Operation *inner) {
-        if (!isa<AcquireOp, WaitOp, SettleOp>(inner)) {
+      WalkResult result = op.walk([&](Operation *inner) {
+        if (inner == &op || isScalarDialectOp(inner)) {
           return WalkResult::advance();
         }
-        inner->emitOpError() << "expected set-up and tear-down to use no channel"; // T1.P
+        inner->emitOpError() << "expected set-up and tear-down to hold scalar ops only"; // T1.P
         return WalkResult::interrupt();
       });
       if (result.wasInterrupted()) {

@@ -47,6 +47,20 @@ static LogicalResult verifyTopLevel(KernelOp kernel) {
       return op.emitOpError() << "expected a kernel at T2 to hold work, placed memory, barriers, "
                                  "roles, set-up and tear-down directly";
     }
+    if (isa<SetupOp, TeardownOp>(op)) {
+      WalkResult result = op.walk([&](Operation *inner) {
+        if (inner == &op || isScalarDialectOp(inner) ||
+            isa<TmemAllocOp, TmemFreeOp, FenceOp, RoleSyncOp, ClusterSyncOp>(inner)) {
+          return WalkResult::advance();
+        }
+        inner->emitOpError() << "expected set-up and tear-down to allocate, free, fence and meet "
+                                "only"; // T2.P
+        return WalkResult::interrupt();
+      });
+      if (result.wasInterrupted()) {
+        return failure();
+      }
+    }
     auto role = dyn_cast<RoleOp>(op);
     if (role && (!role.getFirstWarp() || !role.getRegs())) { // T2.P
       return role.emitOpError() << "expected a role to have a first warp and registers at T2, but "

@@ -109,7 +109,9 @@ def Tile_ChannelOp : Tile_KernelSymbolOp<"channel", T1,
   let assemblyFormat = [{
     $sym_name (`` `[` $family^ `]`)? `depth` `(` $depth `)` `from` `(` custom<Ends>($from) `)`
     `to` `(` custom<Ends>($to) `)` (`carries` `(` custom<Symbols>($carries)^ `)`)?
-    (`full` `(` `` $full^ `)`)? (`empty` `(` `` $empty^ `)`)? (`starts` `(` custom<Integers>($starts)^ `)`)?
+    (`full` `(` custom<Arrival>($full)^ `)`)?
+    (`empty` `(` custom<Arrival>($empty)^ `)`)?
+    (`starts` `(` custom<Integers>($starts)^ `)`)?
     attr-dict
   }];
   let hasVerifier = 1;

@@ -133,7 +133,7 @@ def Tile_AdvanceOp : Tile_NamedOp<"advance", "cur", T2, [Pure, AllTypesMatch<["c
 class Tile_BarrierUseOp<string mnemonic> : Tile_Op<mnemonic, T2,
     [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]>;
 
-defvar barrierPlace = (ins Optional<AnyType>:$cursor, FlatSymbolRefAttr:$barrier,
+defvar barrierPlace = (ins Optional<Tile_Cursor>:$cursor, FlatSymbolRefAttr:$barrier,
                            Optional<I32>:$element, OptionalAttr<I64Attr>:$static_element);
 
 def Tile_BarrierWaitOp : Tile_BarrierUseOp<"barrier.wait"> {
@@ -171,7 +171,7 @@ def Tile_BarrierArriveOp : Tile_BarrierUseOp<"barrier.arrive"> {
                                           Optional<I1>:$when));
   let assemblyFormat = [{
     custom<Slot>($cursor, type($cursor), $barrier, $element, $static_element)
-    `by` `(` `` $by `)` (`on` `leader` $on_leader^)? (`when` `(` $when^ `)`)? attr-dict
+    `by` `(` custom<Arrival>($by) `)` (`on` `leader` $on_leader^)? (`when` `(` $when^ `)`)? attr-dict
   }];
   let hasVerifier = 1;
 }
@@ -274,9 +274,9 @@ def Tile_IssueLoadOp : Tile_BarrierUseOp<"issue_load"> {
     * (C1) at most one coordinate per dimension of the tensor.
   }];
   let arguments = (ins Tile_Global:$global, Variadic<I32>:$coordinates,
-                       Optional<AnyType>:$slot, FlatSymbolRefAttr:$view,
+                       Optional<Tile_Cursor>:$slot, FlatSymbolRefAttr:$view,
                        Optional<I32>:$view_element, OptionalAttr<I64Attr>:$static_view_element,
-                       Optional<AnyType>:$cursor, FlatSymbolRefAttr:$barrier,
+                       Optional<Tile_Cursor>:$cursor, FlatSymbolRefAttr:$barrier,
                        Optional<I32>:$element, OptionalAttr<I64Attr>:$static_element,
                        UnitAttr:$on_leader);
   let assemblyFormat = [{
@@ -300,7 +300,7 @@ def Tile_IssueStoreOp : Tile_BarrierUseOp<"issue_store"> {
     Constraints:
     * (C1) at most one coordinate per dimension of the tensor.
   }];
-  let arguments = (ins UnitAttr:$add, Optional<AnyType>:$slot, FlatSymbolRefAttr:$view,
+  let arguments = (ins UnitAttr:$add, Optional<Tile_Cursor>:$slot, FlatSymbolRefAttr:$view,
                        Optional<I32>:$view_element, OptionalAttr<I64Attr>:$static_view_element,
                        Tile_Global:$global, Variadic<I32>:$coordinates);
   let assemblyFormat = [{
@@ -322,7 +322,7 @@ def Tile_IssueSendOp : Tile_BarrierUseOp<"issue_send"> {
     Constraints: those of tile-verify-t2.
   }];
   let arguments = (ins FlatSymbolRefAttr:$view, FlatSymbolRefAttr:$peer_view,
-                       Optional<AnyType>:$cursor, FlatSymbolRefAttr:$barrier,
+                       Optional<Tile_Cursor>:$cursor, FlatSymbolRefAttr:$barrier,
                        Optional<I32>:$element, OptionalAttr<I64Attr>:$static_element);
   let assemblyFormat = [{
     $view `to` `peer` `(` $peer_view `)`
@@ -340,9 +340,9 @@ def Tile_IssueNextOp : Tile_BarrierUseOp<"issue_next"> {
 
     Constraints: those of tile-verify-t2.
   }];
-  let arguments = (ins Optional<AnyType>:$slot, FlatSymbolRefAttr:$view,
+  let arguments = (ins Optional<Tile_Cursor>:$slot, FlatSymbolRefAttr:$view,
                        Optional<I32>:$view_element, OptionalAttr<I64Attr>:$static_view_element,
-                       Optional<AnyType>:$cursor, FlatSymbolRefAttr:$barrier,
+                       Optional<Tile_Cursor>:$cursor, FlatSymbolRefAttr:$barrier,
                        Optional<I32>:$element, OptionalAttr<I64Attr>:$static_element);
   let assemblyFormat = [{
     `to` `(` custom<Slot>($slot, type($slot), $view, $view_element, $static_view_element) `)`
@@ -367,13 +367,13 @@ def Tile_IssueMmaOp : Tile_NamedOp<"issue_mma", "acc", T2, [AttrSizedOperandSegm
     Constraints:
     * (C1) a is a view or a fragment;
     * (C2) a result iff no accumulator is in memory, and the accumulating
-      fragment has its type;
+      fragment has its type; an accumulator is not both;
     * (C3) `unless` only with `onto`.
   }];
-  let arguments = (ins Optional<AnyType>:$a, OptionalAttr<FlatSymbolRefAttr>:$a_view,
+  let arguments = (ins Optional<Tile_CursorOrFrag>:$a, OptionalAttr<FlatSymbolRefAttr>:$a_view,
                        Optional<I32>:$a_element, OptionalAttr<I64Attr>:$static_a_element,
-                       Optional<AnyType>:$b, FlatSymbolRefAttr:$b_view, Optional<I32>:$b_element,
-                       OptionalAttr<I64Attr>:$static_b_element, Optional<AnyType>:$acc,
+                       Optional<Tile_Cursor>:$b, FlatSymbolRefAttr:$b_view, Optional<I32>:$b_element,
+                       OptionalAttr<I64Attr>:$static_b_element, Optional<Tile_CursorOrFrag>:$acc,
                        OptionalAttr<FlatSymbolRefAttr>:$acc_view, Optional<I32>:$acc_element,
                        OptionalAttr<I64Attr>:$static_acc_element, UnitAttr:$overwrite,
                        Optional<I1>:$unless);
@@ -429,7 +429,7 @@ def Tile_FenceOp : Tile_Op<"fence", T2, [MemoryEffects<[MemRead, MemWrite]>]> {
     ```
   }];
   let arguments = (ins Tile_FenceKindAttr:$kinds);
-  let assemblyFormat = "`[` `` $kinds `]` attr-dict";
+  let assemblyFormat = "custom<FenceKinds>($kinds) attr-dict";
 }
 
 def Tile_TmemAllocOp : Tile_Op<"tmem.alloc", T2, [HasParent<"SetupOp">,

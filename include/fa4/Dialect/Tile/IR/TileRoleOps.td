@@ -75,14 +75,14 @@ class Tile_WholeCtaOp<string mnemonic> : Tile_Op<mnemonic, T1T2, [HasParent<"Ker
 def Tile_SetupOp : Tile_WholeCtaOp<"setup"> {
   let summary = "what all warps do before the roles run";
   let description = [{
-    Constraints: no channel op inside (tile-verify-t1 (T1.P)).
+    Constraints: what may stand inside is said by T1.P and T2.P of the phase verifiers.
   }];
 }
 
 def Tile_TeardownOp : Tile_WholeCtaOp<"teardown"> {
   let summary = "what is done after the roles";
   let description = [{
-    Constraints: no channel op inside (tile-verify-t1 (T1.P)).
+    Constraints: what may stand inside is said by T1.P and T2.P of the phase verifiers.
   }];
 }
 
@@ -104,7 +104,7 @@ def Tile_ReadOp : Tile_NamedOp<"read", "x", T1T2, [Tile_ReadsViews, AttrSizedOpe
 
     Constraints: those of the phase verifiers.
   }];
-  let arguments = (ins Optional<AnyType>:$handle, FlatSymbolRefAttr:$view, Optional<I32>:$element,
+  let arguments = (ins Optional<Tile_TokenOrCursor>:$handle, FlatSymbolRefAttr:$view, Optional<I32>:$element,
                        OptionalAttr<I64Attr>:$static_element);
   let results = (outs Tile_Frag:$result);
   let assemblyFormat = [{
@@ -126,7 +126,7 @@ def Tile_WriteOp : Tile_Op<"write", T1T2, [Tile_WritesViews, AttrSizedOperandSeg
 
     Constraints: those of the phase verifiers.
   }];
-  let arguments = (ins Tile_Frag:$value, Optional<AnyType>:$handle, FlatSymbolRefAttr:$view,
+  let arguments = (ins Tile_Frag:$value, Optional<Tile_TokenOrCursor>:$handle, FlatSymbolRefAttr:$view,
                        Optional<I32>:$element, OptionalAttr<I64Attr>:$static_element);
   let assemblyFormat = [{
     $value custom<WriteTarget>($handle, type($handle), $view, $element, $static_element) attr-dict
@@ -144,7 +144,7 @@ def Tile_RescaleOp : Tile_Op<"rescale", T1T2, [AttrSizedOperandSegments,
 
     Constraints: the view is f32 in tensor memory (phase verifiers).
   }];
-  let arguments = (ins Optional<AnyType>:$handle, FlatSymbolRefAttr:$view, Optional<I32>:$element,
+  let arguments = (ins Optional<Tile_TokenOrCursor>:$handle, FlatSymbolRefAttr:$view, Optional<I32>:$element,
                        OptionalAttr<I64Attr>:$static_element, Tile_F32Row:$by,
                        UnitAttr:$likely_one);
   let assemblyFormat = [{
@@ -223,8 +223,8 @@ def Tile_AsyncMmaOp : Tile_AsyncOp<"async_mma", [AttrSizedOperandSegments,
     * (C3) the async has a value iff there is no accumulator in memory;
     * (C4) `into` only with an accumulator in memory, `unless` only with `onto`.
   }];
-  let arguments = (ins AnyType:$a, OptionalAttr<FlatSymbolRefAttr>:$a_view, Tile_ReadToken:$b,
-                       FlatSymbolRefAttr:$b_view, Optional<AnyType>:$acc,
+  let arguments = (ins Tile_TokenOrFrag:$a, OptionalAttr<FlatSymbolRefAttr>:$a_view, Tile_ReadToken:$b,
+                       FlatSymbolRefAttr:$b_view, Optional<Tile_TokenOrFrag>:$acc,
                        OptionalAttr<FlatSymbolRefAttr>:$acc_view, UnitAttr:$overwrite,
                        Optional<I1>:$unless);
   let results = (outs Tile_Async:$result);
@@ -271,7 +271,7 @@ def Tile_AsyncStoreOp : Tile_AsyncOp<"async_store", [AttrSizedOperandSegments,
     Constraints:
     * (C1) at most one coordinate per dimension of the tensor.
   }];
-  let arguments = (ins UnitAttr:$add, Optional<AnyType>:$handle, FlatSymbolRefAttr:$view,
+  let arguments = (ins UnitAttr:$add, Optional<Tile_TokenOrCursor>:$handle, FlatSymbolRefAttr:$view,
                        Optional<I32>:$element, OptionalAttr<I64Attr>:$static_element,
                        Tile_Global:$global, Variadic<I32>:$coordinates);
   let results = (outs Tile_PlainAsync:$result);

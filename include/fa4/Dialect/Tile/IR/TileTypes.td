@@ -158,6 +158,9 @@ def Tile_PlainAsync : DialectType<Tile_Dialect,
     BuildableType<"::fa4::tile::AsyncType::get($_builder.getContext(), ::mlir::Type())">;
 def Tile_Cursor : DialectType<Tile_Dialect, CPred<"::llvm::isa<::fa4::tile::CursorType>($_self)">,
                               "a cursor">;
+def Tile_TokenOrCursor : AnyTypeOf<[Tile_Token, Tile_Cursor], "a token or a cursor">;
+def Tile_CursorOrFrag : AnyTypeOf<[Tile_Cursor, Tile_Frag], "a cursor or a tile value">;
+def Tile_TokenOrFrag : AnyTypeOf<[Tile_Token, Tile_Frag], "a token or a tile value">;
 def Tile_Scalar : AnyTypeOf<[AnyFloat, AnySignlessInteger, Index], "a scalar">;
 
 #endif // FA4_DIALECT_TILE_IR_TILETYPES_TD

@@ -34,7 +34,7 @@ def TileVerifyT1 : Pass<"tile-verify-t1"> {
     *Requires* nothing. *Ensures*, for every kernel below:
 
     * (T1.P) directly in it stand work, memory, channels, roles without a place,
-      set-up and tear-down, the last two without channel ops; only T1 ops, `arith`,
+      set-up and tear-down, the last two with scalar ops only; only T1 ops, `arith`,
       `math` and `scf` stand below;
     * (T1.L) every tile has a layout;
     * (T1.C) a role acquires, waits and settles only at its end of a channel, by an
@@ -56,8 +56,8 @@ def TileVerifyT2 : Pass<"tile-verify-t2"> {
     *Requires* nothing. *Ensures*, for every kernel below:
 
     * (T2.P) directly in it stand work, placed memory, views, barriers, roles with
-      place and registers, set-up and tear-down; only T2 ops, `arith`, `math` and
-      `scf` stand below;
+      place and registers, set-up and tear-down that allocate, free, fence and
+      meet; only T2 ops, `arith`, `math` and `scf` stand below;
     * (T2.L) every tile has a layout;
     * (T2.D) regions and barriers lie in the target's memories, aligned for their
       views, and none overlaps another;
