@@ -385,6 +385,7 @@ tile.kernel @bwd(%Q: !gh, %Qt: !gd, %K: !g, %Kt: !gt, %V: !g, %dO: !gd, %dOt: !g
           %pb = tile.cast %pf : !S -> !T
           // P goes over columns of S that the other warpgroup reads.
           tile.role_sync
+          tile.fence [after]
           tile.write %pb to @P : !T
           tile.fence [tmem_stores, before]
           tile.barrier.arrive @p.full by(warp) on leader
@@ -400,9 +401,10 @@ tile.kernel @bwd(%Q: !gh, %Qt: !gd, %K: !g, %Kt: !gt, %V: !g, %dO: !gd, %dOt: !g
             tile.yield %prod : f32
           }
           %ds = tile.cast %dsf : !S -> !T
-          tile.fence [tmem_loads]
+          tile.fence [tmem_loads, before]
           // Likewise dS over dP.
           tile.role_sync
+          tile.fence [after]
           tile.write %ds to @dSt : !T
           tile.fence [tmem_stores, before]
           tile.barrier.arrive @dst.full by(warp) on leader
