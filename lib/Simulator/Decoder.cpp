@@ -79,6 +79,11 @@ StringRef Decoder::specialName(unsigned i) const {
   return special ? op.name : StringRef();
 }
 
+const Operand &Decoder::operand(unsigned i) const {
+  static const Operand missing;
+  return i < source->operands.size() ? source->operands[i] : missing;
+}
+
 bool Decoder::isPredicate(const Operand &op) const {
   const Symbol *s = op.kind == Operand::Kind::Name ? function->lookup(op.name) : nullptr;
   return s && s->kind == Symbol::Kind::Predicate;

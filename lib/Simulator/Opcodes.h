@@ -124,7 +124,8 @@ public:
   bool has(llvm::StringRef modifier) const { return source->hasModifier(modifier); }
   Type type(unsigned i = 0) const { return i < types.size() ? types[i] : Type::None; }
   unsigned operandCount() const { return source->operands.size(); }
-  const ptx::Operand &operand(unsigned i) const { return source->operands[i]; }
+  /// A missing operand reads as `_`, which every reader of a source refuses.
+  const ptx::Operand &operand(unsigned i) const;
   bool isVector(unsigned i) const { return operand(i).kind == ptx::Operand::Kind::Vector; }
 
   /// Source of exactly `bits` (8, 16, 32, 64, 128); immediates are splat.

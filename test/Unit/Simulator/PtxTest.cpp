@@ -120,6 +120,11 @@ TEST(Ptx, LoadListsAllRefusals) {
   EXPECT_NE(lines[4].find("expected 'r' to have 64 bits, but got 32"), llvm::StringRef::npos);
 }
 
+TEST(Ptx, MissingOperandsAreRefused) {
+  EXPECT_EQ(loadError("mbarrier.arrive.shared.b64 _;"),
+            "line 5: UNSUPPORTED: expected an address in brackets, but got another operand");
+}
+
 TEST(Ptx, CallsAreInlinedAndRecursionIsRefused) {
   std::string text = std::string(header) + R"(
     .func (.param .b32 r) twice(.param .b32 x) {
