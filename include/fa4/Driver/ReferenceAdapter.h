@@ -32,6 +32,12 @@ llvm::Expected<ref::Problem> buildProblem(attn::ForwardOp op, Binding bind);
 /// of the row: the part of its sum that keys in polynomial columns make up. It is
 /// 1 for a row whose only key stands in such a column, whatever the share of
 /// columns is.
+///
+/// A score region works on f32 scores (M1). Where it cancels most of a score
+/// (ALiBi against a large mean), what is left carries the rounding of the large
+/// one, which R2's bound relative to lse cannot grant. With a score region a row may
+/// therefore also be off by twice the plain f32 computation's largest error, as
+/// R7 has it for o.
 class ForwardOracle {
 public:
   /// `schedule` says which columns take the polynomial; null: none.
@@ -54,6 +60,8 @@ private:
   /// polynomial's error.
   std::optional<ref::Results> polynomialKeys;
   double polynomialError = 0.0;
+  /// What the score region's f32 may cost lse; 0 without one.
+  double regionAllowance = 0.0;
 };
 
 } // namespace fa4::driver
