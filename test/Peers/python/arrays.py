@@ -32,24 +32,27 @@ def product(a, b):
     return a @ b.T, 2.0**-19 * (np.abs(a) @ np.abs(b).T)
 
 
-def attention(q, k, v, scale):
-    """Causal attention of [head, row, depth] in float64: output and natural lse."""
+def scores(q, k, scale, masked):
+    """The causal mask is aligned to the last query and the last key."""
     s = np.einsum("hid,hjd->hij", q, k) * scale
     keep = np.tril(np.ones(s.shape[1:], bool), s.shape[2] - s.shape[1])
-    s = np.where(keep, s, -np.inf)
+    return np.where(keep, s, s.dtype.type(-np.inf)) if masked else s
+
+
+def attention(q, k, v, scale, masked):
+    """Attention of [head, row, depth] in float64: output and natural lse."""
+    s = scores(q, k, scale, masked)
     top = s.max(-1, keepdims=True)
     p = np.exp(s - top)
     total = p.sum(-1, keepdims=True)
     return np.einsum("hij,hjd->hid", p / total, v), (top + np.log(total))[..., 0]
 
 
-def yardstick(q, k, v, scale, kind):
+def yardstick(q, k, v, scale, kind, masked):
     """The same in plain f32 with the weights rounded to the inputs' type: what a
     kernel is allowed to be twice as wrong as (semantics.md, R7)."""
     q, k, v = (x.astype(np.float32) for x in (q, k, v))
-    s = np.einsum("hid,hjd->hij", q, k) * np.float32(scale)
-    keep = np.tril(np.ones(s.shape[1:], bool), s.shape[2] - s.shape[1])
-    s = np.where(keep, s, np.float32(-np.inf))
+    s = scores(q, k, np.float32(scale), masked)
     p = np.exp(s - s.max(-1, keepdims=True))
     total = p.sum(-1, keepdims=True)
     weights = rounded(p, kind).astype(np.float32)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from arrays import attention, product, rounded, yardstick
 from bundles import address, box_map, bundle, ceildiv, extent, f32, i32, i64, stride, tensor
-from flash_attention_parameters import parameters
+from flash_attention_parameters import causal, pairs
 
 # Half a unit in the last place of the output's type, relative to the largest significand.
 ROUNDING = {"bf16": 2.0**-9, "f16": 2.0**-12}
@@ -170,13 +170,13 @@ def attention_inputs(heads, queries, keys, head_dim, kind):
     return [rounded(random(seed, heads, rows, head_dim), kind) for seed, rows in ((5, queries), (6, keys), (7, keys))]
 
 
-def attention_results(q, k, v, scale, kind):
+def attention_results(q, k, v, scale, kind, masked=True):
     """Outputs and bounds, row by row: a row far down has small values.
 
     For the output the rule of semantics.md R7, twice the yardstick's error plus a
     rounding; for lse what sums in f32 cost."""
-    want, lse = attention(q, k, v, scale)
-    error = np.abs(yardstick(q, k, v, scale, kind) - want).max(-1, keepdims=True)
+    want, lse = attention(q, k, v, scale, masked)
+    error = np.abs(yardstick(q, k, v, scale, kind, masked) - want).max(-1, keepdims=True)
     bound = 2 * error + ROUNDING[kind] * np.abs(want).max(-1, keepdims=True)
     return Result(want, np.broadcast_to(bound, want.shape), kind), Result(lse, 2.0**-20 + 2.0**-21 * np.abs(lse), "f32")
 
@@ -198,21 +198,25 @@ def triton_attention(folder, target, head_dim):
                 {"o": o, "lse": lse}, (5, f32(1.02 * scale * np.log2(np.e))))
 
 
-def flash_attention(folder, arch, queries, keys):
-    """The mask is aligned to the last query and the last key."""
+def flash_attention(folder, arch, variant, queries, keys):
+    """The causal mask is aligned to the last query and the last key."""
     heads, kind = 2, "bf16"
     q, k, v = attention_inputs(heads, queries, keys, 128, kind)
     scale = 128**-0.5
-    o, lse = attention_results(q, k, v, scale, kind)
+    o, lse = attention_results(q, k, v, scale, kind, variant != "pairs")
     if arch == "sm_100a":
         lse.bound = lse.bound + POLYNOMIAL
-    kernel = f"flash_attention_{arch}_s{queries}"
+    kernel = f"flash_attention_{arch}_{variant}_s{queries}"
     name = kernel if keys == queries else f"{kernel}_keys{keys}"
     meta = meta_of(folder, kernel)
-    params, ctas = parameters(arch, queries, keys, heads, 1, scale)
+    if variant == "pairs":
+        # So few multiprocessors that each pair of CTAs works on several tiles.
+        params, grid, cluster = pairs(queries, heads, 1, scale, 4)
+    else:
+        params, grid, cluster = causal(arch, variant, queries, keys, heads, 1, scale)
     arguments = [*(tensor(t, kind, 4) for t in "qkv"), tensor("o", kind, 4, "write"), tensor("lse", "f32", 3, "write")]
-    description = bundle(arch, f"{kernel}.ptx", arguments, meta["entry"], [ctas, 1, 1], meta["threads"], meta["shared"],
-                         params)
+    description = bundle(arch, f"{kernel}.ptx", arguments, meta["entry"], grid, meta["threads"], meta["shared"],
+                         params, cluster)
 
     def by_row(x):  # [head, row, depth] to [batch, row, head, depth]
         return x.transpose(1, 0, 2)[None]
@@ -236,4 +240,6 @@ def all_cases(folder):
     yield lambda: triton_descriptors(folder, 100, "_specialized")
     for arch in ("sm_90a", "sm_100a"):
         for queries, keys in ((256, 256), (1000, 1000), (256, 4096)):
-            yield lambda arch=arch, q=queries, k=keys: flash_attention(folder, arch, q, k)
+            yield lambda arch=arch, q=queries, k=keys: flash_attention(folder, arch, "causal", q, k)
+    for variant in ("clc", "pairs"):
+        yield lambda variant=variant: flash_attention(folder, "sm_100a", variant, 1000, 1000)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What FlashAttention-4's host code hands to its causal forward kernels.
+"""What FlashAttention-4's host code hands to its forward kernels.
 
 Read off the host function of CuTe DSL's IR (CUTE_DSL_KEEP=ir) of version
 4.0.0b36: the launch, and the order in which values that are not static reach the
@@ -37,31 +37,45 @@ def shape_of(name):
     return struct(16, *((4 * at, i32(extent(name, d))) for at, d in enumerate((1, 3, 2, 0))))
 
 
-def tile_map(name):
-    return box_map(name, "bf16", (3, 1, 2, 0), (64, 128, 1, 1))
+def tile_map(name, depth=64, rows=128):
+    return box_map(name, "bf16", (3, 1, 2, 0), (depth, rows, 1, 1))
 
 
-def parameters(arch, queries, keys, heads, batch, scale):
-    """The parameters and the number of CTAs."""
-    rows = 256 if arch == "sm_100a" else 128
-    blocks = ceil_div(queries, rows)
-    swizzle = heads_per_cache(keys)
-    groups, rest = divmod(heads * batch, swizzle)
-    total = blocks * heads * batch
+def tensors(arch, scale, maps, mma_bytes):
+    """What all kernels start with: views, log-sum-exp, maps, scale, two MMA atoms."""
+    shapes = [shape_of(name) for name in "qkvo"]
+    if arch == "sm_100a":
+        # V is seen transposed: depth before row.
+        shapes[2] = struct(16, *((4 * at, i32(extent("v", d))) for at, d in enumerate((3, 1, 2, 0))))
     lse = struct(40, (0, address("lse")), (8, i32(extent("lse", 2))), (12, i32(extent("lse", 1))),
                  (16, i32(extent("lse", 0))), (24, i64(["floordiv", stride("lse", 1), 4])),
                  (32, i64(["floordiv", stride("lse", 0), 4])))
+    return [*shapes, lse, *maps, f32(scale * math.log2(math.e)), struct(mma_bytes), struct(mma_bytes)]
+
+
+def causal(arch, variant, queries, keys, heads, batch, scale):
+    """Parameters, grid and cluster of the causal kernels."""
+    blocks = ceil_div(queries, 256 if arch == "sm_100a" else 128)
+    swizzle = heads_per_cache(keys)
+    groups, rest = divmod(heads * batch, swizzle)
+    total = blocks * heads * batch
     divisions = []
     for divisor in (heads, swizzle, swizzle * blocks, max(rest, 1)):
         divisions += [fast_division(divisor), i32(divisor)]
-    mma_flags = 32 if arch == "sm_100a" else 1
-    result = [*map(shape_of, "qkvo"), lse, *map(tile_map, "qkvo"), f32(scale * math.log2(math.e)),
-              struct(mma_flags), struct(mma_flags), i32(total)]
-    if arch == "sm_100a":
-        # V is seen transposed: depth before row.
-        result[2] = struct(16, *((4 * at, i32(extent("v", d))) for at, d in enumerate((3, 1, 2, 0))))
-        result.append(i32(1))
-    result += [i32(blocks), i32(heads), i32(batch), i32(swizzle), *divisions, i32(groups), fast_division(1), i32(1)]
-    if arch == "sm_100a":
-        result.append(i32(1))
-    return result, total
+    # Two values come from the scheduler's split and cluster sizes, here both 1.
+    one = [i32(1)] if arch == "sm_100a" else []
+    result = tensors(arch, scale, map(tile_map, "qkvo"), 32 if arch == "sm_100a" else 1)
+    result += [i32(total), *one, i32(blocks), i32(heads), i32(batch), i32(swizzle), *divisions, i32(groups),
+               fast_division(1), i32(1), *one]
+    return result, [blocks, heads, batch] if variant == "clc" else [total, 1, 1], None
+
+
+def pairs(queries, heads, batch, scale, multiprocessors):
+    """Parameters, grid and cluster of the kernel on pairs of CTAs, which loops over tiles."""
+    blocks = ceil_div(ceil_div(queries, 256), 2)
+    total = blocks * heads * batch
+    # A pair shares K by rows and V by depth.
+    maps = [tile_map("q"), tile_map("k", rows=64), tile_map("v"), tile_map("o")]
+    result = tensors("sm_100a", scale, maps, 64)
+    result += [fast_division(blocks), i32(blocks), fast_division(heads), i32(heads), i32(total), i32(1)]
+    return result, [min(2 * total, multiprocessors // 2 * 2), 1, 1], [2, 1, 1]

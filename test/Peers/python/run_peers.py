@@ -24,7 +24,8 @@ SCHEDULES = [["--schedule=block", "--seed=1"], ["--schedule=random", "--seed=2"]
 # More seeds, under everything that the hardware may do but rarely does.
 DEEP = [["--schedule=random", f"--seed={seed}", *extra] for seed in range(3, 11)
         for extra in ([], ["--spurious-try-wait"], ["--pipe-isa"], ["--approx=edge"], ["--approx=jitter"])]
-SEQUENCES = (256, 1000)
+FLASH_ATTENTION = [(arch, "causal", sequence) for arch in ("sm_90a", "sm_100a") for sequence in (256, 1000)]
+FLASH_ATTENTION += [("sm_100a", "clc", 1000), ("sm_100a", "pairs", 1000)]
 
 
 def call(command, **options):
@@ -59,10 +60,9 @@ def build_cuda(folder):
 def build_packages(folder, python):
     if not (folder / "triton_attention_d128_sm100.meta.json").exists():
         call([python, "-W", "ignore", HERE / "build_triton.py", folder])
-    for arch in ("sm_90a", "sm_100a"):
-        for sequence in SEQUENCES:
-            if not (folder / f"flash_attention_{arch}_s{sequence}.meta.json").exists():
-                call([python, "-W", "ignore", HERE / "build_flash_attention.py", folder, arch, sequence])
+    for arch, variant, sequence in FLASH_ATTENTION:
+        if not (folder / f"flash_attention_{arch}_{variant}_s{sequence}.meta.json").exists():
+            call([python, "-W", "ignore", HERE / "build_flash_attention.py", folder, arch, variant, sequence])
 
 
 def write_inputs(case, sim, folder):
