@@ -281,18 +281,18 @@ static Step execSetMaxReg(Warp &w, const Inst &i, LaneMask m) {
                      "expected a register count " + Twine(increase ? "not below " : "not above ") +
                          Twine(w.registerCount) + ", but got " + Twine(wanted));
     }
-    // All warps of the aligned group of four must execute the same instruction. The
-    // same operation at another place will do: warps of one group often have their
-    // own code (FlashAttention-4 and Triton on Blackwell), and SASS has no other rule.
+    // The ISA wants all warps of the aligned group of four to execute the same
+    // instruction. The same operation at another place will do (FlashAttention-4 and
+    // Triton on Blackwell), and even other counts work in practice, warp by warp
+    // (FlashAttention-4's backward): outside of the ISA, so a warning.
     unsigned group = w.index / 4;
     for (unsigned k = group * 4; k < group * 4 + 4; ++k) {
       const Inst *other = k < cta.warps.size() ? cta.warps[k].lastSetMaxReg : nullptr;
       bool known = k < cta.warps.size() && cta.warps[k].setMaxRegCount > w.setMaxRegCount;
       if (known && (other->imm != i.imm || other->aux != i.aux)) {
-        return w.fault(FaultId::SmrGroup, i, m,
-                       "expected all warps of the warpgroup to execute the same setmaxnreg, but "
-                       "warp " +
-                           Twine(k) + " executed another");
+        w.fault(FaultId::SmrGroup, i, m,
+                "expected all warps of the warpgroup to execute the same setmaxnreg, but warp " +
+                    Twine(k) + " executed another");
       }
     }
     w.lastSetMaxReg = &i;

@@ -14,6 +14,7 @@
 #include "Lanes.h"
 #include "MbarrierOps.h"
 
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace llvm;
@@ -172,9 +173,16 @@ static Step execInit(Warp &w, const Inst &i, LaneMask m) {
   if (!w.checkUsed(i, i.b, false, m, "the count")) {
     return Step::Stop;
   }
+  SmallDenseMap<uint64_t, uint32_t> done; // by this instruction: address to count
   return eachLane(w, i, m, [&](const Actor &a, uint64_t address, unsigned l) {
     // A generic address must lead into the own CTA's window.
     address -= Space(i.aux) == Space::Generic ? sharedWindow : 0;
+    // Lanes that say the same make one barrier: FlashAttention-4's backward lets a
+    // whole warp initialise some of its own.
+    auto [same, first] = done.try_emplace(address, w.in<uint32_t>(i.b)[l]);
+    if (!first && same->second == w.in<uint32_t>(i.b)[l]) {
+      return true;
+    }
     uint8_t *shadow;
     uint8_t *p = w.access(i, Space::Shared, address, 8, Access::Write, l, shadow);
     if (!p) {

@@ -57,3 +57,17 @@ def yardstick(q, k, v, scale, kind, masked):
     total = p.sum(-1, keepdims=True)
     weights = rounded(p, kind).astype(np.float32)
     return rounded(np.einsum("hij,hjd->hid", weights, v) / total, kind)
+
+
+def gradients(q, k, v, do, scale, number, kind):
+    """dq, dk, dv of causal attention; in f32 with what multiplies rounded to `kind`."""
+    q, k, v, do = (x.astype(number) for x in (q, k, v, do))
+    s = scores(q, k, number(scale), True)
+    p = np.exp(s - s.max(-1, keepdims=True))
+    p /= p.sum(-1, keepdims=True)
+    o = np.einsum("hij,hjd->hid", p, v)
+    ds = p * (np.einsum("hid,hjd->hij", do, v) - (o * do).sum(-1, keepdims=True))
+    if number is np.float32:
+        p, ds = (rounded(x, kind).astype(number) for x in (p, ds))
+    return (number(scale) * np.einsum("hij,hjd->hid", ds, k), number(scale) * np.einsum("hij,hid->hjd", ds, q),
+            np.einsum("hij,hid->hjd", p, do))

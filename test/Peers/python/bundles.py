@@ -49,11 +49,17 @@ def box_map(name, kind, order, box, swizzle="128"):
     }
 
 
-def bundle(target, ptx, arguments, entry, grid, threads, shared, parameters, cluster=None):
-    launch = {"entry": entry, "grid": grid}
+def launch(kernel, grid, parameters, cluster=None):
+    """`kernel` says entry, threads and bytes of dynamic shared memory."""
+    result = {"entry": kernel["entry"], "grid": grid}
     if cluster:
-        launch["cluster"] = cluster
-    launch.update(block=[threads, 1, 1], dynamic_shared_bytes=shared, parameters=parameters,
+        result["cluster"] = cluster
+    result.update(block=[kernel["threads"], 1, 1], dynamic_shared_bytes=kernel["shared"], parameters=parameters,
                   programmatic_dependence=False)
-    return {"schema_version": 1, "target": target, "ptx": ptx, "arguments": arguments,
-            "workspaces": [], "launches": [launch]}
+    return result
+
+
+def bundle(target, ptx, arguments, launches, workspaces=None):
+    spaces = [{"name": name, "bytes": size, "zero": False} for name, size in (workspaces or {}).items()]
+    return {"schema_version": 1, "target": target, "ptx": ptx, "arguments": arguments, "workspaces": spaces,
+            "launches": launches}

@@ -3,13 +3,12 @@
 
 import copy
 import json
-import re
 from dataclasses import dataclass
 
 import numpy as np
-from arrays import attention, product, rounded, yardstick
-from bundles import address, box_map, bundle, ceildiv, extent, f32, i32, i64, stride, tensor
-from flash_attention_parameters import causal, pairs
+from arrays import attention, gradients, product, rounded, yardstick
+from bundles import address, box_map, bundle, ceildiv, extent, f32, i32, i64, launch, stride, tensor
+from flash_attention_parameters import backward, causal, pairs
 
 # Half a unit in the last place of the output's type, relative to the largest significand.
 ROUNDING = {"bf16": 2.0**-9, "f16": 2.0**-12}
@@ -40,6 +39,7 @@ class Case:
     results: dict  # name -> Result
     # Number and replacement of one parameter that has to make the results wrong.
     spoiler: tuple
+    spoiled_launch: int = 0
 
     def shapes(self):
         return {name: result.want.shape for name, result in self.results.items()}
@@ -47,7 +47,7 @@ class Case:
     def spoiled(self):
         description = copy.deepcopy(self.bundle)
         index, parameter = self.spoiler
-        description["launches"][0]["parameters"][index] = parameter
+        description["launches"][self.spoiled_launch]["parameters"][index] = parameter
         return description
 
 
@@ -55,9 +55,8 @@ def random(seed, *shape):
     return np.random.default_rng(seed).standard_normal(shape)
 
 
-def entry_of(folder, name):
-    text = (folder / f"{name}.ptx").read_text(encoding="utf-8")
-    return re.search(r"\.entry (\w+)", text)[1]
+def kernel(entry, threads, shared):
+    return {"entry": entry, "threads": threads, "shared": shared}
 
 
 def meta_of(folder, name):
@@ -79,8 +78,8 @@ def cuda_wgmma(folder):
     arguments = [tensor("a", "bf16", 2), tensor("b", "bf16", 2), tensor("c", "f32", 2, "write")]
     dims = [i32(extent("a", 0)), i32(extent("b", 0)), i32(extent("a", 1))]
     # Four stages of 128x64 and 128x64 in bf16.
-    description = bundle("sm_90a", f"{name}.ptx", arguments, "wgmma_gemm", grid, 384, 4 * 2 * 128 * 64 * 2,
-                         [*maps, address("c"), *dims], [2, 1, 1])
+    description = bundle("sm_90a", f"{name}.ptx", arguments,
+                         [launch(kernel("wgmma_gemm", 384, 4 * 2 * 128 * 64 * 2), grid, [*maps, address("c"), *dims], [2, 1, 1])])
     return Case(name, "nvcc", description, inputs, {"c": Result(want, bound, "f32")},
                 (5, LESS_DEPTH))
 
@@ -94,8 +93,8 @@ def cuda_tcgen05(folder):
     arguments = [tensor("a", "f16", 2), tensor("b", "f16", 2), tensor("c", "f32", 2, "write")]
     # Three stages of two 128x64 tiles in f16 and a 128x32 tile in f32.
     shared = 3 * 2 * 128 * 64 * 2 + 128 * 32 * 4
-    description = bundle("sm_100a", f"{name}.ptx", arguments, "tcgen05_gemm", grid, 256, shared,
-                         [*maps, i32(extent("a", 1))])
+    description = bundle("sm_100a", f"{name}.ptx", arguments,
+                         [launch(kernel("tcgen05_gemm", 256, shared), grid, [*maps, i32(extent("a", 1))])])
     return Case(name, "nvcc", description, inputs, {"c": Result(want, bound, "f32")},
                 (3, LESS_DEPTH))
 
@@ -107,9 +106,9 @@ def cuda_cluster_reduce(folder, arch):
     want = x / total
     name = f"cuda_cluster_reduce_{arch}"
     arguments = [tensor("x", "f32", 2), tensor("y", "f32", 2, "write"), tensor("counts", "i32", 1, "write")]
-    description = bundle(arch.replace("sm", "sm_"), f"{name}.ptx", arguments, "cluster_reduce",
-                         [["*", extent("x", 0), 4], 1, 1], 256, 0,
-                         [address("x"), address("y"), address("counts"), i32(extent("x", 1))])
+    description = bundle(arch.replace("sm", "sm_"), f"{name}.ptx", arguments,
+                         [launch(kernel("cluster_reduce", 256, 0), [["*", extent("x", 0), 4], 1, 1],
+                                 [address("x"), address("y"), address("counts"), i32(extent("x", 1))])])
     # A sum of n positive numbers in f32 is off by n roundings at most; one division.
     bound = want * (columns + 2) * 2.0**-24
     counts = np.full(rows, 4 * 32.0)  # 32 threads of each of four CTAs
@@ -125,8 +124,9 @@ def cuda_softmax(folder, arch):
     want = p / p.sum(-1, keepdims=True)
     name = f"cuda_async_softmax_{arch}"
     arguments = [tensor("x", "f32", 2), tensor("y", "f16", 2, "write")]
-    description = bundle(arch.replace("sm", "sm_"), f"{name}.ptx", arguments, "async_softmax", [3, 1, 1], 128, 0,
-                         [address("x"), address("y"), i32(extent("x", 0)), i32(extent("x", 1))])
+    description = bundle(arch.replace("sm", "sm_"), f"{name}.ptx", arguments,
+                         [launch(kernel("async_softmax", 128, 0), [3, 1, 1],
+                                 [address("x"), address("y"), i32(extent("x", 0)), i32(extent("x", 1))])])
     # Half a unit of f16 (2^-25 below its normal range), and what f32 adds:
     # exponents up to 32 lose 5 bits of the argument.
     bound = np.maximum(want * 2.0**-11, 2.0**-25) + want * (columns * 2.0**-24 + 2.0**-18)
@@ -143,8 +143,8 @@ def triton_pointers(folder, target):
     numbers = [extent("a", 0), extent("b", 1), extent("a", 1)]
     numbers += [["floordiv", stride(t, 0), size] for t, size in (("a", 2), ("b", 2), ("c", 4))]
     no_scratch = [i64(0), i64(0)]
-    description = bundle(f"sm_{target}a", f"{name}.ptx", arguments, meta["entry"], grid, meta["threads"], meta["shared"],
-                         [address("a"), address("b"), address("c"), *map(i32, numbers), *no_scratch])
+    description = bundle(f"sm_{target}a", f"{name}.ptx", arguments,
+                         [launch(meta, grid, [*map(address, "abc"), *map(i32, numbers), *no_scratch])])
     return Case(name, "Triton", description, inputs, {"c": Result(want, bound, "f32")},
                 (5, LESS_DEPTH))
 
@@ -160,14 +160,14 @@ def triton_descriptors(folder, target, suffix=""):
         params += [box_map(t, "bf16", (1, 0), box[::-1]), i32(extent(t, 0)), i32(extent(t, 1)),
                    i64(["floordiv", stride(t, 0), 2]), i64(1)]
     params += [i32(extent("a", 0)), i32(extent("b", 0)), i32(extent("a", 1)), i64(0), i64(0)]
-    description = bundle(f"sm_{target}a", f"{name}.ptx", arguments, meta["entry"], grid, meta["threads"], meta["shared"],
-                         params)
+    description = bundle(f"sm_{target}a", f"{name}.ptx", arguments, [launch(meta, grid, params)])
     return Case(name, "Triton", description, inputs, {"c": Result(want, bound + np.abs(want) * 2.0**-8, "bf16")},
                 (17, LESS_DEPTH))
 
 
-def attention_inputs(heads, queries, keys, head_dim, kind):
-    return [rounded(random(seed, heads, rows, head_dim), kind) for seed, rows in ((5, queries), (6, keys), (7, keys))]
+def attention_inputs(heads, queries, keys, head_dim, kind, seeds=(5, 6, 7)):
+    rows = (queries, keys, keys, queries)
+    return [rounded(random(seed, heads, n, head_dim), kind) for seed, n in zip(seeds, rows)]
 
 
 def attention_results(q, k, v, scale, kind, masked=True):
@@ -192,10 +192,14 @@ def triton_attention(folder, target, head_dim):
     params = [*map(address, ("q", "k", "v", "o", "lse")), f32(scale * np.log2(np.e)), i32(extent("q", 1)),
               i32(["floordiv", stride("q", 0), 2]), i32(["floordiv", stride("q", 1), 2]), i64(0), i64(0)]
     grid = [ceildiv(extent("q", 1), 128), extent("q", 0), 1]
-    description = bundle(f"sm_{target}a", f"{name}.ptx", arguments, meta["entry"], grid, meta["threads"], meta["shared"],
-                         params)
+    description = bundle(f"sm_{target}a", f"{name}.ptx", arguments, [launch(meta, grid, params)])
     return Case(name, "Triton", description, {"q": (q, kind), "k": (k, kind), "v": (v, kind)},
                 {"o": o, "lse": lse}, (5, f32(1.02 * scale * np.log2(np.e))))
+
+
+def by_row(x):
+    """[head, row, depth] to [batch, row, head, depth]."""
+    return x.transpose(1, 0, 2)[None]
 
 
 def flash_attention(folder, arch, variant, queries, keys):
@@ -208,22 +212,48 @@ def flash_attention(folder, arch, variant, queries, keys):
         lse.bound = lse.bound + POLYNOMIAL
     kernel = f"flash_attention_{arch}_{variant}_s{queries}"
     name = kernel if keys == queries else f"{kernel}_keys{keys}"
-    meta = meta_of(folder, kernel)
+    (meta,) = meta_of(folder, kernel)
     if variant == "pairs":
         # So few multiprocessors that each pair of CTAs works on several tiles.
         params, grid, cluster = pairs(queries, heads, 1, scale, 4)
     else:
         params, grid, cluster = causal(arch, variant, queries, keys, heads, 1, scale)
     arguments = [*(tensor(t, kind, 4) for t in "qkv"), tensor("o", kind, 4, "write"), tensor("lse", "f32", 3, "write")]
-    description = bundle(arch, f"{kernel}.ptx", arguments, meta["entry"], grid, meta["threads"], meta["shared"],
-                         params, cluster)
-
-    def by_row(x):  # [head, row, depth] to [batch, row, head, depth]
-        return x.transpose(1, 0, 2)[None]
+    description = bundle(arch, f"{kernel}.ptx", arguments, [launch(meta, grid, params, cluster)])
 
     results = {"o": Result(by_row(o.want), by_row(o.bound), kind), "lse": Result(lse.want[None], lse.bound[None], "f32")}
     inputs = {"q": (by_row(q), kind), "k": (by_row(k), kind), "v": (by_row(v), kind)}
     return Case(name, "FlashAttention-4", description, inputs, results, (9, f32(1.02 * scale * np.log2(np.e))))
+
+
+def flash_attention_backward(folder, sequence):
+    heads, kind = 2, "bf16"
+    q, k, v, do = attention_inputs(heads, sequence, sequence, 128, kind, (5, 6, 7, 8))
+    scale = 128**-0.5
+    o, lse = attention(q, k, v, scale, True)
+    name = f"flash_attention_sm_100a_backward_s{sequence}"
+    kernels = meta_of(folder, name)
+    launches, workspaces = backward(sequence, heads, 1, scale)
+    arguments = [*(tensor(t, kind, 4) for t in ("q", "k", "v", "o", "do")), tensor("lse", "f32", 3),
+                 *(tensor(t, kind, 4, "write") for t in ("dq", "dk", "dv"))]
+    description = bundle("sm_100a", f"{name}.ptx", arguments,
+                         [launch(meta, grid, params, cluster)
+                          for meta, (params, grid, cluster) in zip(kernels, launches, strict=True)], workspaces)
+    inputs = {t: (by_row(x), kind) for t, x in (("q", q), ("k", k), ("v", v), ("o", o), ("do", do))}
+    inputs["lse"] = lse[None], "f32"
+    # Where a row has few keys, products of f32 sums cancel.
+    floor = 2.0**-19 * (np.abs(do) @ np.abs(v).transpose(0, 2, 1)).max() * scale * np.abs(k).max()
+    results = {}
+    pairs_of_results = zip(("dq", "dk", "dv"), gradients(q, k, v, do, scale, np.float64, kind),
+                           gradients(q, k, v, do, scale, np.float32, kind))
+    for t, want, plain in pairs_of_results:
+        error = np.abs(rounded(plain, kind) - want).max(-1, keepdims=True)
+        # One row's error is a matter of luck, that of its neighbours is not.
+        for start in range(0, sequence, 32):
+            error[:, start : start + 32] = error[:, start : start + 32].max(1, keepdims=True)
+        bound = 2 * error + ROUNDING[kind] * np.abs(want).max(-1, keepdims=True) + floor
+        results[t] = Result(by_row(want), by_row(np.broadcast_to(bound, want.shape)), kind)
+    return Case(name, "FlashAttention-4", description, inputs, results, (29, f32(1.02 * scale * np.log2(np.e))), 1)
 
 
 def all_cases(folder):
@@ -243,3 +273,5 @@ def all_cases(folder):
             yield lambda arch=arch, q=queries, k=keys: flash_attention(folder, arch, "causal", q, k)
     for variant in ("clc", "pairs"):
         yield lambda variant=variant: flash_attention(folder, "sm_100a", variant, 1000, 1000)
+    for sequence in (256, 1000):
+        yield lambda s=sequence: flash_attention_backward(folder, s)

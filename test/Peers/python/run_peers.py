@@ -25,7 +25,8 @@ SCHEDULES = [["--schedule=block", "--seed=1"], ["--schedule=random", "--seed=2"]
 DEEP = [["--schedule=random", f"--seed={seed}", *extra] for seed in range(3, 11)
         for extra in ([], ["--spurious-try-wait"], ["--pipe-isa"], ["--approx=edge"], ["--approx=jitter"])]
 FLASH_ATTENTION = [(arch, "causal", sequence) for arch in ("sm_90a", "sm_100a") for sequence in (256, 1000)]
-FLASH_ATTENTION += [("sm_100a", "clc", 1000), ("sm_100a", "pairs", 1000)]
+FLASH_ATTENTION += [("sm_100a", "clc", 1000), ("sm_100a", "pairs", 1000), ("sm_100a", "backward", 256),
+                    ("sm_100a", "backward", 1000)]
 
 
 def call(command, **options):
