@@ -27,6 +27,7 @@
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
 
+#include <condition_variable>
 #include <mutex>
 
 using namespace mlir;
@@ -71,9 +72,50 @@ MemRefDescriptor::MemRefDescriptor(void *data, llvm::ArrayRef<int64_t> sizes,
   words.insert(words.end(), strides.begin(), strides.end());
 }
 
-CompiledModule::CompiledModule(std::unique_ptr<ExecutionEngine> engine)
-    : engine(std::move(engine)) {}
-CompiledModule::~CompiledModule() = default;
+namespace {
+/// Where the workers of the async runtime meet.
+struct Meeting {
+  std::mutex mutex;
+  std::condition_variable changed;
+  int64_t arrived = 0, left = 0;
+};
+
+/// Returns once no worker of the async runtime runs compiled code. A group of
+/// tasks is complete before its last task has returned: the worker is then still in
+/// the end of a coroutine, in pages that go with the engine. One blocking task per
+/// worker can only run when every worker has returned from what it ran before.
+void waitForIdleWorkers() {
+  // Two meetings at once could each hold some of the workers, for ever.
+  static std::mutex oneMeeting;
+  std::lock_guard<std::mutex> alone(oneMeeting);
+  int64_t workers = mlir::runtime::mlirAsyncRuntimGetNumWorkerThreads();
+  Meeting meeting;
+  for (int64_t worker = 0; worker < workers; ++worker) {
+    mlir::runtime::mlirAsyncRuntimeExecute(&meeting, [](mlir::runtime::CoroHandle handle) {
+      auto &meeting = *static_cast<Meeting *>(handle);
+      std::unique_lock<std::mutex> lock(meeting.mutex);
+      ++meeting.arrived;
+      meeting.changed.notify_all();
+      int64_t all = mlir::runtime::mlirAsyncRuntimGetNumWorkerThreads();
+      meeting.changed.wait(lock, [&] { return meeting.arrived == all; });
+      ++meeting.left;
+      // Under the lock: `meeting` may die as soon as the last one has left.
+      meeting.changed.notify_all();
+    });
+  }
+  std::unique_lock<std::mutex> lock(meeting.mutex);
+  meeting.changed.wait(lock, [&] { return meeting.left == workers; });
+}
+} // namespace
+
+CompiledModule::CompiledModule(std::unique_ptr<ExecutionEngine> engine, Threading threading)
+    : engine(std::move(engine)), threading(threading) {}
+
+CompiledModule::~CompiledModule() {
+  if (threading == Threading::Pool) {
+    waitForIdleWorkers();
+  }
+}
 
 llvm::Expected<std::unique_ptr<CompiledModule>> CompiledModule::compile(ModuleOp module,
                                                                         Threading threading) {
@@ -107,7 +149,7 @@ llvm::Expected<std::unique_ptr<CompiledModule>> CompiledModule::compile(ModuleOp
   if (!engine) {
     return engine.takeError();
   }
-  return std::unique_ptr<CompiledModule>(new CompiledModule(std::move(*engine)));
+  return std::unique_ptr<CompiledModule>(new CompiledModule(std::move(*engine), threading));
 }
 
 llvm::Error CompiledModule::invoke(llvm::StringRef name, llvm::MutableArrayRef<void *> arguments) {

@@ -59,8 +59,9 @@ public:
   llvm::Error invoke(llvm::StringRef name, llvm::MutableArrayRef<void *> arguments);
 
 private:
-  explicit CompiledModule(std::unique_ptr<mlir::ExecutionEngine> engine);
+  CompiledModule(std::unique_ptr<mlir::ExecutionEngine> engine, Threading threading);
   std::unique_ptr<mlir::ExecutionEngine> engine;
+  Threading threading;
 };
 
 /// Marks every public function of `module` as callable by `invoke`.

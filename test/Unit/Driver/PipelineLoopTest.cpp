@@ -17,6 +17,8 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Pass/PassManager.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include <random>
 
 using namespace fa4::driver;
@@ -88,6 +90,26 @@ public:
       }
     }
     return true;
+  }
+
+  /// Whether some step's result reaches nothing that the loop gives. The pipeline
+  /// removes such a step, and then the order names a step that is not there.
+  bool hasDeadStep() const {
+    std::vector<bool> live(steps.size());
+    for (const Operand &yielded : yields) {
+      if (yielded.kind == Operand::Step) {
+        live[yielded.number] = true;
+      }
+    }
+    // A step reads only steps before it.
+    for (size_t number = steps.size(); number-- > 0;) {
+      for (const Operand &input : steps[number].inputs) {
+        if (live[number] && input.kind == Operand::Step) {
+          live[input.number] = true;
+        }
+      }
+    }
+    return llvm::is_contained(live, false);
   }
 
   std::string getText() const {
@@ -250,7 +272,7 @@ TEST(PipelineLoop, RotatedLoopsGiveTheSameBits) {
   unsigned numRun = 0;
   for (unsigned seed = 1000; numRun < 24; ++seed) {
     RandomLoop loop(seed);
-    if (!loop.isLegal()) {
+    if (!loop.isLegal() || loop.hasDeadStep()) {
       continue;
     }
     ++numRun;
