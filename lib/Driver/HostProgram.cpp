@@ -191,7 +191,7 @@ llvm::Expected<std::vector<HostArray>> HostProgram::run(llvm::StringRef entry,
   std::vector<int64_t> results(resultWords);
   void *resultPointer = results.data();
   if (!signature.results.empty()) {
-    packed.push_back(&resultPointer);
+    packed.push_back(static_cast<void *>(&resultPointer));
   }
   descriptors.reserve(arguments.size());
   for (auto [number, argument] : llvm::enumerate(arguments)) {
@@ -201,7 +201,7 @@ llvm::Expected<std::vector<HostArray>> HostProgram::run(llvm::StringRef entry,
     if (auto *array = std::get_if<std::shared_ptr<HostArray>>(&argument)) {
       descriptors.push_back((*array)->describe());
       pointers[number] = descriptors.back().get();
-      packed.push_back(&pointers[number]);
+      packed.push_back(static_cast<void *>(&pointers[number]));
     } else if (auto *real = std::get_if<float>(&argument)) {
       packed.push_back(real);
     } else {

@@ -38,7 +38,7 @@ static T boolNot(T a) {
 
 namespace {
 enum class Logic { And, Or, Xor };
-}
+} // namespace
 
 template <Logic Op>
 static Step execPredLogic(Warp &w, const Inst &i, LaneMask m) {

@@ -34,7 +34,7 @@ bool fa4::sim::isPackedConversion(Type to, Type from) { return isPair(to) || isP
 
 namespace {
 enum PairFlags : uint32_t { PairRelu = 1, PairSatfinite = 2, PairZero = 4, PairUp = 8 };
-}
+} // namespace
 
 static float reluFloat(float v) { return v == v && v <= 0.0f ? 0.0f : v; }
 

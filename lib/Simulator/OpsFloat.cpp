@@ -23,7 +23,7 @@ static Rounding roundingOf(const Decoder &d) {
 
 namespace {
 enum class Op { Add, Sub, Mul };
-}
+} // namespace
 
 /// Multiplication and fma to nearest with .ftz: computed for all lanes, then the
 /// lanes that rounded to the smallest normal are looked at again.

@@ -228,7 +228,7 @@ static Step execInval(Warp &w, const Inst &i, LaneMask m) {
 
 namespace {
 enum ArriveFlags : uint32_t { HasCount = 1, ExpectTx = 2, NoComplete = 4, Drop = 8, OwnOnly = 16 };
-}
+} // namespace
 
 static Step execArrive(Warp &w, const Inst &i, LaneMask m) {
   uint32_t flags = i.aux;
@@ -317,7 +317,7 @@ static void decodeExpect(Decoder &d) {
 
 namespace {
 enum WaitFlags : uint32_t { Parity = 1, Blocking = 2 };
-}
+} // namespace
 
 static Step execWait(Warp &w, const Inst &i, LaneMask m) {
   bool parity = i.aux & Parity;

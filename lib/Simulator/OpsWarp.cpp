@@ -46,7 +46,7 @@ static bool readMask(Warp &w, const Inst &i, Reg r, LaneMask m, LaneMask &mask) 
 
 namespace {
 enum class Shuffle : uint32_t { Up, Down, Bfly, Idx };
-}
+} // namespace
 
 static Step execShfl(Warp &w, const Inst &i, LaneMask m) {
   Reg maskReg = Reg(int64_t(i.imm));
@@ -114,7 +114,7 @@ static void decodeShfl(Decoder &d) {
 
 namespace {
 enum class Vote : uint32_t { All, Any, Uni, Ballot };
-}
+} // namespace
 
 static Step execVote(Warp &w, const Inst &i, LaneMask m) {
   FA4_GATHER(i.a)
@@ -209,7 +209,7 @@ static void decodeActivemask(Decoder &d) {
 
 namespace {
 enum class Redux : uint32_t { Add, Min, Max, And, Or, Xor };
-}
+} // namespace
 
 template <typename T>
 static uint32_t reduceInteger(Redux op, const uint32_t *a, LaneMask group) {

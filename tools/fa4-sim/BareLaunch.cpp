@@ -28,7 +28,7 @@ using namespace fa4::tool;
 
 namespace {
 enum class Scalar : uint8_t { I8, I16, I32, I64, U32, F16, BF16, F32, F64 };
-}
+} // namespace
 
 static Error wrong(const Twine &what) { return createStringError(inconvertibleErrorCode(), what); }
 

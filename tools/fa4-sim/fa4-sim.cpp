@@ -89,7 +89,7 @@ static cl::opt<bool> showProgress("progress", cl::desc("Print finished clusters"
 
 namespace {
 enum ExitCode { Clean = 0, Faulty = 1, Unusable = 2, Incomplete = 3 };
-}
+} // namespace
 
 static int unusable(Error e) {
   WithColor::error(errs(), "fa4-sim") << toString(std::move(e)) << '\n';
