@@ -24,7 +24,8 @@ struct TestViewOverlap : public PassWrapper<TestViewOverlap, OperationPass<Modul
   void runOnOperation() override {
     getOperation().walk([](KernelOp kernel) {
       llvm::outs() << "kernel @" << kernel.getSymName() << "\n";
-      for (const ViewPair &pair : ViewOverlap(kernel).pairs()) {
+      ViewOverlap overlap(kernel);
+      for (const ViewPair &pair : overlap.pairs()) {
         ViewOp first = pair.first->view, second = pair.second->view;
         llvm::outs() << "  @" << first.getSymName() << " and @" << second.getSymName() << " of @"
                      << first.getAlloc() << ": "
