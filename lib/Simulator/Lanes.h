@@ -170,6 +170,20 @@ Step execPacked3(Warp &w, const Inst &i, LaneMask m) {
   return Step::Next;
 }
 
+/// A predicate into a predicate, as it is or inverted.
+inline Step execPredicateCopy(Warp &w, const Inst &i, LaneMask m) {
+  w.setPred(i.q, m, i.aux ? ~w.preds[i.p] : w.preds[i.p], w.predPoison[i.p]);
+  return Step::Next;
+}
+inline void decodePredicateCopy(Decoder &d, bool invert) {
+  bool negated = false;
+  d.inst.exec = execPredicateCopy;
+  d.inst.p = d.predSrc(1, &negated);
+  d.inst.aux = negated != invert;
+  d.inst.q = d.predDst(0);
+  d.emit();
+}
+
 /// Decode helpers: destination and sources of one width each.
 inline void decode1(Decoder &d, ExecFn exec, unsigned dstBits, unsigned srcBits) {
   d.inst.exec = exec;

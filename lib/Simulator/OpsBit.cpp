@@ -89,19 +89,9 @@ static void decodeLogic(Decoder &d) {
   decode2(d, logicExec(Op, bits), bits);
 }
 
-static Step execPredNot(Warp &w, const Inst &i, LaneMask m) {
-  w.setPred(i.q, m, i.aux ? w.preds[i.p] : ~w.preds[i.p], w.predPoison[i.p]);
-  return Step::Next;
-}
-
 static void decodeNot(Decoder &d) {
   if (d.type() == Type::Pred) {
-    bool negated = false;
-    d.inst.exec = execPredNot;
-    d.inst.p = d.predSrc(1, &negated);
-    d.inst.aux = negated;
-    d.inst.q = d.predDst(0);
-    d.emit();
+    decodePredicateCopy(d, /*invert=*/true);
     return;
   }
   unsigned bits = bitWidth(d.type());

@@ -105,28 +105,22 @@ static void decodeBinary(Decoder &d) {
   decode2(d, exec, bitWidth(d.type()));
 }
 
-void fa4::sim::decodeIntegerAdd(Decoder &d) {
-  if (d.has("sat")) {
-    if (d.type() != Type::S32) {
-      d.error("expected '.sat' with type s32, but got another type");
-      return;
-    }
-    decode2(d, exec2<int32_t, int32_t, int32_t, AddSat::apply>, 32);
+/// `Op`, or its saturating form where `.sat` asks for it.
+template <typename Op, typename Saturating>
+static void decodeSaturable(Decoder &d) {
+  if (!d.has("sat")) {
+    decodeBinary<Op>(d);
     return;
   }
-  decodeBinary<Add>(d);
-}
-void fa4::sim::decodeIntegerSub(Decoder &d) {
-  if (d.has("sat")) {
-    if (d.type() != Type::S32) {
-      d.error("expected '.sat' with type s32, but got another type");
-      return;
-    }
-    decode2(d, exec2<int32_t, int32_t, int32_t, SubSat::apply>, 32);
+  if (d.type() != Type::S32) {
+    d.error("expected '.sat' with type s32, but got another type");
     return;
   }
-  decodeBinary<Sub>(d);
+  decode2(d, exec2<int32_t, int32_t, int32_t, Saturating::apply>, 32);
 }
+
+void fa4::sim::decodeIntegerAdd(Decoder &d) { decodeSaturable<Add, AddSat>(d); }
+void fa4::sim::decodeIntegerSub(Decoder &d) { decodeSaturable<Sub, SubSat>(d); }
 void fa4::sim::decodeIntegerMinMax(Decoder &d, bool isMax) {
   if (d.has("relu")) {
     isMax ? decodeBinary<MaxRelu>(d) : decodeBinary<MinRelu>(d);

@@ -86,17 +86,25 @@ static uint8_t *matrixRow(Warp &w, const Inst &i, const uint64_t (&addresses)[wa
   return data;
 }
 
+/// Gathers the warp and the rows' addresses; false with `step` set otherwise.
+static bool gatherRows(Warp &w, const Inst &i, LaneMask m, uint64_t (&addresses)[warpLanes],
+                       Step &step) {
+  if (!w.gatherAll(i, m, step)) {
+    return false;
+  }
+  // Lanes beyond 8 per matrix give addresses that nobody reads.
+  size_t matrices = static_cast<const MatrixExtra *>(i.extra)->regs.size();
+  LaneMask used = matrices == 4 ? allLanes : (LaneMask(1) << 8 * matrices) - 1;
+  step = Step::Stop;
+  return w.addresses(i, used, addresses);
+}
+
 static Step execLoadMatrix(Warp &w, const Inst &i, LaneMask m) {
   const auto &x = *static_cast<const MatrixExtra *>(i.extra);
   Step step;
   uint64_t addresses[warpLanes];
-  if (!w.gatherAll(i, m, step)) {
+  if (!gatherRows(w, i, m, addresses, step)) {
     return step;
-  }
-  // Lanes beyond 8 per matrix give addresses that nobody reads.
-  LaneMask used = x.regs.size() == 4 ? allLanes : (LaneMask(1) << 8 * x.regs.size()) - 1;
-  if (!w.addresses(i, used, addresses)) {
-    return Step::Stop;
   }
   for (unsigned number = 0; number < x.regs.size(); ++number) {
     Matrix matrix;
@@ -121,12 +129,8 @@ static Step execStoreMatrix(Warp &w, const Inst &i, LaneMask m) {
   const auto &x = *static_cast<const MatrixExtra *>(i.extra);
   Step step;
   uint64_t addresses[warpLanes];
-  if (!w.gatherAll(i, m, step)) {
+  if (!gatherRows(w, i, m, addresses, step)) {
     return step;
-  }
-  LaneMask used = x.regs.size() == 4 ? allLanes : (LaneMask(1) << 8 * x.regs.size()) - 1;
-  if (!w.addresses(i, used, addresses)) {
-    return Step::Stop;
   }
   for (unsigned number = 0; number < x.regs.size(); ++number) {
     Matrix matrix = fromRegister(w, x.transposed, x.regs[number]);
@@ -313,28 +317,11 @@ static Step execMma(Warp &w, const Inst &i, LaneMask m) {
   return Step::Next;
 }
 
-static ElementType mmaType(Type type) {
-  switch (type) {
-  case Type::F16:
-    return ElementType::F16;
-  case Type::BF16:
-    return ElementType::BF16;
-  case Type::TF32:
-    return ElementType::TF32;
-  case Type::E4M3:
-    return ElementType::E4M3;
-  case Type::E5M2:
-    return ElementType::E5M2;
-  default:
-    return ElementType::F32;
-  }
-}
-
 static void decodeMma(Decoder &d) {
   auto *x = d.extra<MmaExtra>();
-  x->dType = mmaType(d.type(0));
-  x->aType = mmaType(d.type(1));
-  x->bType = mmaType(d.type(2));
+  x->dType = elementOf(d.type(0));
+  x->aType = elementOf(d.type(1));
+  x->bType = elementOf(d.type(2));
   x->k = d.has("m16n8k4") ? 4 : (d.has("m16n8k8") ? 8 : (d.has("m16n8k16") ? 16 : 32));
   for (StringRef target : d.kernel->module->targets) {
     x->hopper |= target.starts_with("sm_90");
@@ -344,7 +331,7 @@ static void decodeMma(Decoder &d) {
   bool shapeFits = bits == 8 ? x->k == 32 : (bits == 32 ? x->k <= 8 : x->k == 8 || x->k == 16);
   bool typesAgree = bits == 8 ? containerBits(x->bType) == 8 : x->aType == x->bType;
   bool resultFits = x->dType == ElementType::F32 || x->aType == ElementType::F16;
-  if (!shapeFits || !typesAgree || !resultFits || mmaType(d.type(3)) != x->dType) {
+  if (!shapeFits || !typesAgree || !resultFits || elementOf(d.type(3)) != x->dType) {
     d.error("expected a shape and types of mma.sync that go together, but got others");
     return;
   }

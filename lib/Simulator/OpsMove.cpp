@@ -32,11 +32,6 @@ static Step execCopy(Warp &w, const Inst &i, LaneMask m) {
   return Step::Next;
 }
 
-static Step execMovePred(Warp &w, const Inst &i, LaneMask m) {
-  w.setPred(i.q, m, i.aux ? ~w.preds[i.p] : w.preds[i.p], w.predPoison[i.p]);
-  return Step::Next;
-}
-
 static Step execPack32x2(Warp &w, const Inst &i, LaneMask m) {
   const uint32_t *a = w.in<uint32_t>(i.a), *b = w.in<uint32_t>(i.b);
   forLanes(w.out<uint64_t>(i.d), m,
@@ -218,12 +213,7 @@ static void decodeVectorMove(Decoder &d, unsigned bits, bool pack) {
 
 static void decodeMov(Decoder &d) {
   if (d.type() == Type::Pred) {
-    bool negated = false;
-    d.inst.exec = execMovePred;
-    d.inst.p = d.predSrc(1, &negated);
-    d.inst.aux = negated;
-    d.inst.q = d.predDst(0);
-    d.emit();
+    decodePredicateCopy(d, /*invert=*/false);
     return;
   }
   unsigned bits = bitWidth(d.type());

@@ -351,23 +351,6 @@ static Step execWait(Warp &w, const Inst &i, LaneMask m) {
 // Decoding
 //===----------------------------------------------------------------------===//
 
-static ElementType elementOf(Type type) {
-  switch (type) {
-  case Type::F16:
-    return ElementType::F16;
-  case Type::BF16:
-    return ElementType::BF16;
-  case Type::TF32:
-    return ElementType::TF32;
-  case Type::E4M3:
-    return ElementType::E4M3;
-  case Type::E5M2:
-    return ElementType::E5M2;
-  default:
-    return ElementType::F32;
-  }
-}
-
 /// Reads `m64n<N>k<K>`.
 static bool readShape(const Decoder &d, WgmmaExtra &x) {
   for (StringRef modifier : d.source->modifiers) {

@@ -40,6 +40,23 @@ static const uint8_t *sharedPiece(Cta &cta, uint32_t address, const char *name, 
   return cta.shared.data() + offset;
 }
 
+ElementType fa4::sim::elementOf(Type type) {
+  switch (type) {
+  case Type::F16:
+    return ElementType::F16;
+  case Type::BF16:
+    return ElementType::BF16;
+  case Type::TF32:
+    return ElementType::TF32;
+  case Type::E4M3:
+    return ElementType::E4M3;
+  case Type::E5M2:
+    return ElementType::E5M2;
+  default:
+    return ElementType::F32;
+  }
+}
+
 bool fa4::sim::fillPanel(TensorPanel &panel, unsigned firstRow, unsigned rows,
                          const MatrixDescriptor &descriptor, bool mnMajor, Cta &cta,
                          const char *name, ReportFault report) {

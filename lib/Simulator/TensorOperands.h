@@ -13,12 +13,16 @@
 #define FA4_LIB_SIMULATOR_TENSOROPERANDS_H
 
 #include "Machine.h"
+#include "Opcodes.h"
 #include "fa4/Simulator/Layouts.h"
 #include "fa4/Simulator/TensorArith.h"
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 
 namespace fa4::sim {
+
+/// The matrix element that a PTX type names; f32 for what is no element of a or b.
+ElementType elementOf(Type type);
 
 /// Reports a fault; false means that the run must stop.
 using ReportFault = llvm::function_ref<bool(FaultId, const llvm::Twine &)>;
