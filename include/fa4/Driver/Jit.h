@@ -47,6 +47,8 @@ private:
   std::vector<int64_t> words;
 };
 
+/// Must die before `exit` runs: the engine compiles the module's destructors when
+/// it dies, and needs LLVM's own static objects for that.
 class CompiledModule {
 public:
   /// Lowers a copy of `module` and compiles it for this host.
