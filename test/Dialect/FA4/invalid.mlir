@@ -145,17 +145,17 @@
 
 // -----
 
-// expected-error @+1 {{expected 'fa4.target' to be #fa4.target, but got "sm_100a"}}
+// expected-error @+1 {{expected "fa4.target" to be #fa4.target, but got "sm_100a"}}
 module attributes {fa4.target = "sm_100a"} {}
 
 // -----
 
-// expected-error @+1 {{expected attribute of the fa4 dialect to be 'fa4.target', but got 'fa4.taget'}}
+// expected-error @+1 {{expected an attribute of the fa4 dialect to be 'fa4.target' or 'fa4.launch', but got "fa4.taget"}}
 module attributes {fa4.taget = #fa4.target<"sm_100a">} {}
 
 // -----
 
-// expected-error @+1 {{expected 'fa4.target' to be on a module, but got it on 'func.func'}}
+// expected-error @+1 {{expected "fa4.target" to be on a module, but got it on 'func.func'}}
 func.func private @f() attributes {fa4.target = #fa4.target<"sm_100a">}
 
 // -----
@@ -177,3 +177,58 @@ func.func private @f() attributes {fa4.target = #fa4.target<"sm_100a">}
 
 // expected-error @+1 {{expected work to be one of static_persistent, one_per_cluster, dynamic, but got 'eager'}}
 #s = #fa4.schedule<forward, tile = 128 x 128, work = eager>
+
+// -----
+
+// expected-error @+1 {{expected "fa4.launch" to be on a function, but got it on 'builtin.module'}}
+module attributes {fa4.launch = #fa4.launch<threads = 32, smem_bytes = 0, cluster = 1, tiles = 0, persistent = true>} {}
+
+// -----
+
+// expected-error @+1 {{expected "fa4.launch" to be #fa4.launch, but got 1 : i64}}
+func.func private @f() attributes {fa4.launch = 1}
+
+// -----
+
+// expected-error @+1 {{expected "fa4.param" to be #fa4.param, but got 1 : i64}}
+func.func private @f(i32 {fa4.param = 1})
+
+// -----
+
+// expected-error @+1 {{expected an argument's attribute of the fa4 dialect to be 'fa4.param', but got "fa4.parm"}}
+func.func private @f(i32 {fa4.parm = #fa4.param<scalar of 0>})
+
+// -----
+
+// expected-error @+1 {{expected threads and cluster to be positive, but got 0 and 1}}
+#l = #fa4.launch<threads = 0, smem_bytes = 0, cluster = 1, tiles = 0, persistent = true> // L1
+
+// -----
+
+// expected-error @+1 {{expected smem_bytes and tiles to be at least 0, but got -1 and 0}}
+#l = #fa4.launch<threads = 32, smem_bytes = -1, cluster = 1, tiles = 0, persistent = true> // L1
+
+// -----
+
+// expected-error @+1 {{expected a dimension of at least 0 exactly with stride and extent, but got -1 with stride}}
+#p = #fa4.param<stride of 0> // P1
+
+// -----
+
+// expected-error @+1 {{expected a dimension of at least 0 exactly with stride and extent, but got 2 with scalar}}
+#p = #fa4.param<scalar of 0 dim 2> // P1
+
+// -----
+
+// expected-error @+1 {{expected a box of positive numbers exactly with tensor_map, but got [] with tensor_map}}
+#p = #fa4.param<tensor_map of 0> // P2
+
+// -----
+
+// expected-error @+1 {{expected a box of positive numbers exactly with tensor_map, but got [1, 0] with tensor_map}}
+#p = #fa4.param<tensor_map of 0 box [1, 0]> // P2
+
+// -----
+
+// expected-error @+1 {{expected the swizzle to be 0, 32, 64 or 128 bytes with tensor_map and left out otherwise, but got 16 with tensor_map}}
+#p = #fa4.param<tensor_map of 0 box [1, 8] swizzle 16> // P3

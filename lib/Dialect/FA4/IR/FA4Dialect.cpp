@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Attributes only, and one discardable attribute, `fa4.target` on a module: a
-// misspelt one is an error, so a chip is never silently ignored.
+// Attributes only. A misspelt or misplaced discardable attribute is an error, so a
+// chip or a parameter is never silently ignored.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,6 +14,7 @@
 #include "fa4/Dialect/FA4/IR/FA4Attributes.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OpImplementation.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 
 using namespace mlir;
 using namespace fa4;
@@ -44,20 +45,39 @@ void FA4Dialect::initialize() {
   addInterfaces<FA4AsmInterface>();
 }
 
-LogicalResult FA4Dialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
-  if (attribute.getName() != targetAttrName) {
-    return op->emitOpError("expected attribute of the fa4 dialect to be '")
-           << targetAttrName << "', but got '" << attribute.getName().getValue() << "'";
+/// `attribute` has to be a `Wanted` on a `Holder`.
+template <typename Holder, typename Wanted>
+static LogicalResult verifyPlace(Operation *op, NamedAttribute attribute, StringRef holder,
+                                 StringRef wanted) {
+  if (!isa<Holder>(op)) {
+    return op->emitOpError("expected ") << attribute.getName() << " to be on " << holder
+                                        << ", but got it on '" << op->getName() << "'";
   }
-  if (!isa<ModuleOp>(op)) {
-    return op->emitOpError("expected '")
-           << targetAttrName << "' to be on a module, but got it on '" << op->getName() << "'";
-  }
-  if (!isa<TargetAttr>(attribute.getValue())) {
-    return op->emitOpError("expected '")
-           << targetAttrName << "' to be #fa4.target, but got " << attribute.getValue();
+  if (!isa<Wanted>(attribute.getValue())) {
+    return op->emitOpError("expected ")
+           << attribute.getName() << " to be " << wanted << ", but got " << attribute.getValue();
   }
   return success();
+}
+
+LogicalResult FA4Dialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
+  if (attribute.getName() == targetAttrName) {
+    return verifyPlace<ModuleOp, TargetAttr>(op, attribute, "a module", "#fa4.target");
+  }
+  if (attribute.getName() == launchAttrName) {
+    return verifyPlace<FunctionOpInterface, LaunchAttr>(op, attribute, "a function", "#fa4.launch");
+  }
+  return op->emitOpError("expected an attribute of the fa4 dialect to be '")
+         << targetAttrName << "' or '" << launchAttrName << "', but got " << attribute.getName();
+}
+
+LogicalResult FA4Dialect::verifyRegionArgAttribute(Operation *op, unsigned region,
+                                                   unsigned argument, NamedAttribute attribute) {
+  if (attribute.getName() != paramAttrName) {
+    return op->emitOpError("expected an argument's attribute of the fa4 dialect to be '")
+           << paramAttrName << "', but got " << attribute.getName();
+  }
+  return verifyPlace<FunctionOpInterface, ParamAttr>(op, attribute, "a function", "#fa4.param");
 }
 
 TargetAttr fa4::lookupTargetAttr(Operation *op) {

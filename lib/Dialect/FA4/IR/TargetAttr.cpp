@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Parsing starts from the table's row, if there is one, and prints every field:
-// what was read is what stands in the dump. Also holds the registration of both
+// what was read is what stands in the dump. Also holds the registration of all
 // attributes, which needs their definitions.
 //
 //===----------------------------------------------------------------------===//
@@ -18,6 +18,8 @@
 
 using namespace mlir;
 using namespace fa4;
+
+#include "fa4/Dialect/FA4/IR/FA4Enums.cpp.inc"
 
 #define GET_ATTRDEF_CLASSES
 #include "fa4/Dialect/FA4/IR/FA4Attributes.cpp.inc"

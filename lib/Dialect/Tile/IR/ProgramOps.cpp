@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "fa4/Dialect/FA4/IR/FA4Attributes.h"
 #include "fa4/Dialect/Tile/IR/TileOps.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -384,7 +385,11 @@ void ForEachTileOp::getSuccessorRegions(RegionBranchPoint point,
 //===----------------------------------------------------------------------===//
 
 LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &tables) {
-  auto kernel = tables.lookupNearestSymbolFrom<KernelOp>(*this, getKernelAttr());
+  Operation *symbol = tables.lookupNearestSymbolFrom(*this, getKernelAttr());
+  auto kernel = dyn_cast_or_null<KernelOp>(symbol);
+  if (symbol && !kernel && symbol->hasAttr(fa4::launchAttrName)) {
+    return success(); // Lowered: its parameters say themselves where they come from.
+  }
   if (!kernel) { // launch C1
     return emitOpError() << "expected '@" << getKernel() << "' to be a tile.kernel, but got none";
   }

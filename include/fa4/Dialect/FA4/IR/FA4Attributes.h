@@ -1,4 +1,4 @@
-//===- FA4Attributes.h - targets and schedules as attributes --------*- C++ -*-===//
+//===- FA4Attributes.h - targets, schedules, launches as attributes --*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -16,6 +16,8 @@ namespace mlir {
 class Operation;
 } // namespace mlir
 
+#include "fa4/Dialect/FA4/IR/FA4Enums.h.inc"
+
 #define GET_ATTRDEF_CLASSES
 #include "fa4/Dialect/FA4/IR/FA4Attributes.h.inc"
 
@@ -23,6 +25,11 @@ namespace fa4 {
 
 /// The name under which a module carries its target.
 inline constexpr llvm::StringLiteral targetAttrName = "fa4.target";
+
+/// The name under which a kernel in the machine's dialects carries a `LaunchAttr`,
+/// and its parameters a `ParamAttr`.
+inline constexpr llvm::StringLiteral launchAttrName = "fa4.launch";
+inline constexpr llvm::StringLiteral paramAttrName = "fa4.param";
 
 /// The target of the closest module around `op`, or null.
 TargetAttr lookupTargetAttr(mlir::Operation *op);

@@ -14,15 +14,18 @@ def FA4_Dialect : Dialect {
   let cppNamespace = "::fa4";
   let summary = "target facts and schedules, as attributes";
   let description = [{
-    Two attributes and no op: `#fa4.target`, the facts of a chip, and
-    `#fa4.schedule`, the plan of one kernel. They stand below both other
-    dialects, so that neither of those needs the other.
+    Attributes and no op: `#fa4.target`, the facts of a chip, `#fa4.schedule`, the
+    plan of one kernel, and `#fa4.launch` and `#fa4.param`, how a finished kernel
+    is launched. They stand below both other dialects, so that neither of those
+    needs the other.
 
-    The dialect's one discardable attribute is `fa4.target` on a module; any
-    other `fa4.` attribute on an operation is an error, not a silent remark.
+    The dialect's discardable attributes are `fa4.target` on a module, `fa4.launch`
+    on a function and `fa4.param` on a function's arguments; any other `fa4.`
+    attribute on an operation is an error, not a silent remark.
   }];
   let useDefaultAttributePrinterParser = 1;
   let hasOperationAttrVerify = 1;
+  let hasRegionArgAttrVerify = 1;
   let extraClassDeclaration = [{
     void registerAttributes();
   }];

@@ -216,7 +216,8 @@ def Tile_LaunchOp : Tile_Op<"launch", T0T1T2, [DeclareOpInterfaceMethods<SymbolU
     ```
 
     Constraints:
-    * (C1) the kernel exists in the module;
+    * (C1) the kernel exists in the module, as a `tile.kernel` or lowered, as a
+      function with `fa4.launch`;
     * (C2) one operand per kernel argument: a memref of the rank and element type
       of a `!tile.global`, the same type for a scalar.
   }];
