@@ -67,6 +67,8 @@ struct Mbarrier {
 
 /// PTX ISA 9.7.13.15.1: ranges of the counts.
 constexpr uint32_t mbarrierMaxCount = (1u << 20) - 1;
+/// A state, opaque to programs, is the phase above the pending count in these bits.
+constexpr unsigned kPendingBits = 20;
 class MbarrierTable {
 public:
   Mbarrier *find(uint64_t offset) {

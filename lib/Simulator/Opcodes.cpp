@@ -160,6 +160,7 @@ const OpcodeTable &OpcodeTable::get() {
     addWgmmaOpcodes(t);
     addTmemOpcodes(t);
     addTcgen05Opcodes(t);
+    addTcgen05CopyOpcodes(t);
     return t;
   }();
   return table;

@@ -226,6 +226,7 @@ void addMatrixOpcodes(OpcodeTable &table);
 void addWgmmaOpcodes(OpcodeTable &table);
 void addTmemOpcodes(OpcodeTable &table);
 void addTcgen05Opcodes(OpcodeTable &table);
+void addTcgen05CopyOpcodes(OpcodeTable &table);
 
 } // namespace fa4::sim
 

@@ -9,7 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "FloatMath.h"
+#include "DoubleMath.h"
 #include "Lanes.h"
 
 using namespace llvm;
@@ -177,13 +177,29 @@ struct PickRoot {
 };
 } // namespace
 
-static double divideDouble(double a, double b) { return withNan(a / b, a, b); }
-static double reciprocalDouble(double a) { return withNan(1.0 / a, a); }
-static double rootDouble(double a) { return withNan(std::sqrt(a), a); }
+// The second parameter is the one that `byRounding` gives for '.ftz', which f64
+// does not have.
+namespace {
+template <Rounding R, bool>
+struct PickDoubleDivide {
+  static double value(double a, double b) { return withNan(divideRounded(R, a, b), a, b); }
+  static ExecFn exec() { return exec2<double, double, double, value>; }
+};
+template <Rounding R, bool>
+struct PickDoubleReciprocal {
+  static double value(double a) { return withNan(divideRounded(R, 1.0, a), a); }
+  static ExecFn exec() { return exec1<double, double, value>; }
+};
+template <Rounding R, bool>
+struct PickDoubleRoot {
+  static double value(double a) { return withNan(rootRounded(R, a), a); }
+  static ExecFn exec() { return exec1<double, double, value>; }
+};
+} // namespace
 
-static bool refuseDirectedDouble(Decoder &d) {
-  if (d.has("rz") || d.has("rm") || d.has("rp") || d.has("ftz") || d.has("approx")) {
-    d.error("expected f64 to be rounded to nearest, but got another form");
+static bool refuseApproximateDouble(Decoder &d) {
+  if (d.has("ftz") || d.has("approx") || d.has("full")) {
+    d.error("expected f64 to be rounded correctly, but got an approximate form");
     return true;
   }
   return false;
@@ -191,8 +207,8 @@ static bool refuseDirectedDouble(Decoder &d) {
 
 static void decodeDiv(Decoder &d) {
   if (d.type() == Type::F64) {
-    if (!refuseDirectedDouble(d)) {
-      decode2(d, exec2<double, double, double, divideDouble>, 64);
+    if (!refuseApproximateDouble(d)) {
+      decode2(d, byRounding<PickDoubleDivide>(d), 64);
     }
   } else if (d.type() == Type::F32) {
     // .approx and .full are within 2 ulp; correctly rounded is.
@@ -204,8 +220,8 @@ static void decodeDiv(Decoder &d) {
 
 static void decodeRcp(Decoder &d) {
   if (d.type() == Type::F64) {
-    if (!refuseDirectedDouble(d)) {
-      decode1(d, exec1<double, double, reciprocalDouble>, 64, 64);
+    if (!refuseApproximateDouble(d)) {
+      decode1(d, byRounding<PickDoubleReciprocal>(d), 64, 64);
     }
   } else if (d.has("approx")) {
     decodeApprox<ApproxOp::Rcp>(d);
@@ -216,8 +232,8 @@ static void decodeRcp(Decoder &d) {
 
 static void decodeSqrt(Decoder &d) {
   if (d.type() == Type::F64) {
-    if (!refuseDirectedDouble(d)) {
-      decode1(d, exec1<double, double, rootDouble>, 64, 64);
+    if (!refuseApproximateDouble(d)) {
+      decode1(d, byRounding<PickDoubleRoot>(d), 64, 64);
     }
   } else if (d.has("approx")) {
     decodeApprox<ApproxOp::Sqrt>(d);

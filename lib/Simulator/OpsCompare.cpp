@@ -235,6 +235,19 @@ static Step execSet(Warp &w, const Inst &i, LaneMask m) {
   return Step::Next;
 }
 
+static Step execSetPair(Warp &w, const Inst &i, LaneMask m) {
+  const auto &x = *static_cast<const CompareExtra *>(i.extra);
+  LaneMask low = combined(w, i, x, x.compare(w, i.a, i.b, x.ftz));
+  LaneMask high = combined(w, i, x, x.compareHigh(w, i.a, i.b, x.ftz));
+  uint32_t one = i.aux;
+  LaneMask poison = comparePoison(w, i, x);
+  forLanes(w.out<uint32_t>(i.d), m, [=](unsigned l) {
+    return (low >> l & 1 ? one : 0u) | (high >> l & 1 ? one << 16 : 0u);
+  });
+  w.setPoison(i.d, m, poison);
+  return Step::Next;
+}
+
 /// lo, ls, hi, hs are the unsigned spellings of lt, le, gt, ge.
 static Cmp comparison(const Decoder &d) {
   for (StringRef m : d.source->modifiers) {
@@ -313,15 +326,22 @@ static void decodeSetp(Decoder &d) {
 
 static void decodeSet(Decoder &d) {
   Type to = d.type(0);
+  bool pair = to == Type::F16x2 || to == Type::BF16x2;
+  if (pair != (d.type(1) == Type::F16x2 || d.type(1) == Type::BF16x2) ||
+      (pair && to != d.type(1))) {
+    d.error("expected packed halves to be compared into packed halves of their type, but got "
+            "another type");
+    return;
+  }
   CompareExtra *x = decodeCompare(d, d.type(1));
   if (!x) {
     return;
   }
   x->asFloat = isFloatType(to);
   x->half = bitWidth(to) == 16;
-  d.inst.aux = to == Type::BF16 ? 0x3f80 : 0x3c00;
+  d.inst.aux = to == Type::BF16 || to == Type::BF16x2 ? 0x3f80 : 0x3c00;
   d.inst.d = d.dst(0, bitWidth(to));
-  d.inst.exec = execSet;
+  d.inst.exec = pair ? execSetPair : execSet;
   d.emit();
 }
 
@@ -333,7 +353,8 @@ void fa4::sim::addCompareOpcodes(OpcodeTable &t) {
        3, 4, decodeSetp},
       {"set",
        "eq|ne|lt|le|gt|ge|lo|ls|hi|hs|equ|neu|ltu|leu|gtu|geu|num|nan and|or|xor ftz "
-       ":u32|s32|f32|u16|s16|f16|bf16 :b16|b32|b64|u16|u32|u64|s16|s32|s64|f32|f64|f16|bf16",
+       ":u32|s32|f32|u16|s16|f16|bf16|f16x2|bf16x2 "
+       ":b16|b32|b64|u16|u32|u64|s16|s32|s64|f32|f64|f16|bf16|f16x2|bf16x2",
        3, 4, decodeSet},
   });
 }

@@ -8,7 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "FloatMath.h"
+#include "DoubleMath.h"
 #include "Lanes.h"
 
 using namespace llvm;
@@ -86,22 +86,54 @@ static ExecFn packedBinary(bool ftz) {
              : execPacked2<binaryFloat<O, R, false, false>>;
 }
 
-template <Op O>
+template <Op O, Rounding R>
 static double binaryDouble(double a, double b) {
-  return withLaterNan(O == Op::Add ? a + b : O == Op::Sub ? a - b : a * b, a, b);
+  double r = O == Op::Mul ? multiplyRounded(R, a, b) : addRounded(R, a, O == Op::Sub ? -b : b);
+  return withLaterNan(r, a, b);
 }
+
+/// f64 knows neither '.ftz' nor '.sat'.
+static bool refusesDoubleModifiers(Decoder &d) {
+  if (d.has("ftz") || d.has("sat")) {
+    d.error("expected f64 arithmetic without '.ftz' and '.sat', but got one of them");
+    return true;
+  }
+  return false;
+}
+
+template <template <Rounding> class Pick>
+static ExecFn doubleExec(Rounding rounding) {
+  switch (rounding) {
+  case Rounding::Nearest:
+    return Pick<Rounding::Nearest>::exec();
+  case Rounding::Zero:
+    return Pick<Rounding::Zero>::exec();
+  case Rounding::Down:
+    return Pick<Rounding::Down>::exec();
+  case Rounding::Up:
+    return Pick<Rounding::Up>::exec();
+  }
+  return nullptr;
+}
+
+namespace {
+template <Op O>
+struct DoubleBinary {
+  template <Rounding R>
+  struct Pick {
+    static ExecFn exec() { return exec2<double, double, double, binaryDouble<O, R>>; }
+  };
+};
+} // namespace
 
 template <Op O>
 static void decodeFloatBinary(Decoder &d) {
   Rounding r = roundingOf(d);
   bool ftz = d.has("ftz"), sat = d.has("sat");
   if (d.type() == Type::F64) {
-    if (r != Rounding::Nearest || ftz || sat) {
-      d.error(
-          "expected f64 arithmetic to round to nearest without '.ftz' and '.sat', but got more");
-      return;
+    if (!refusesDoubleModifiers(d)) {
+      decode2(d, doubleExec<DoubleBinary<O>::template Pick>(r), 64);
     }
-    decode2(d, exec2<double, double, double, binaryDouble<O>>, 64);
     return;
   }
   ExecFn exec = nullptr;
@@ -229,20 +261,25 @@ static ExecFn fmaExec(bool packed, bool ftz, bool sat) {
              : exec3<float, float, float, float, fmaFloat<R, false, false>>;
 }
 
+template <Rounding R>
 static double fmaDouble(double a, double b, double c) {
-  return withLaterNan(std::fma(a, b, c), a, b, c);
+  return withLaterNan(fmaRounded(R, a, b, c), a, b, c);
 }
+
+namespace {
+template <Rounding R>
+struct DoubleFma {
+  static ExecFn exec() { return exec3<double, double, double, double, fmaDouble<R>>; }
+};
+} // namespace
 
 static void decodeFloatFma(Decoder &d) {
   Rounding r = roundingOf(d);
   bool ftz = d.has("ftz"), sat = d.has("sat"), packed = d.type() == Type::F32x2;
   if (d.type() == Type::F64) {
-    if (r != Rounding::Nearest || ftz || sat) {
-      d.error(
-          "expected f64 arithmetic to round to nearest without '.ftz' and '.sat', but got more");
-      return;
+    if (!refusesDoubleModifiers(d)) {
+      decode3(d, doubleExec<DoubleFma>(r), 64);
     }
-    decode3(d, exec3<double, double, double, double, fmaDouble>, 64);
     return;
   }
   if (packed && sat) {

@@ -112,7 +112,7 @@ bool fa4::sim::mbarrierArrive(const Actor &a, uint64_t address, uint32_t count, 
   }
   record(a, *m, MbarrierEvent::Arrive, count);
   if (stateBefore) {
-    *stateBefore = m->phase;
+    *stateBefore = uint64_t(m->phase) << kPendingBits | m->pending;
   }
   m->pending -= count;
   if (noComplete && m->pending == 0 && m->tx == 0) {
@@ -341,7 +341,7 @@ static Step execWait(Warp &w, const Inst &i, LaneMask m) {
     object = address[l];
     uint64_t state = parity ? w.in<uint32_t>(i.b)[l] : w.in<uint64_t>(i.b)[l];
     // Parity p asks for the end of the phase before, or of the current one.
-    bool complete = parity ? (b->phase & 1) != (state & 1) : b->phase > state;
+    bool complete = parity ? (b->phase & 1) != (state & 1) : b->phase > state >> kPendingBits;
     if (complete) {
       done |= LaneMask(1) << l;
       b->observed = true;
@@ -400,10 +400,15 @@ static void decodeInval(Decoder &d) {
   d.emit();
 }
 
-/// Only states of arrive.noComplete may be asked; ours do not carry the count.
-static void decodePendingCount(Decoder &d) {
-  d.error("expected mbarrier states to be waited on, but got pending_count, which is not modelled");
+static Step execPendingCount(Warp &w, const Inst &i, LaneMask m) {
+  const uint64_t *states = w.in<uint64_t>(i.a);
+  forLanes(w.out<uint32_t>(i.d), m,
+           [=](unsigned l) { return uint32_t(states[l] & ((uint64_t(1) << kPendingBits) - 1)); });
+  w.setPoison(i.d, m, w.poisonWide(i.a));
+  return Step::Next;
 }
+
+static void decodePendingCount(Decoder &d) { decode1(d, execPendingCount, 32, 64); }
 
 void fa4::sim::addMbarrierOpcodes(OpcodeTable &t) {
   const char *space = "shared|shared::cta :b64";

@@ -11,12 +11,8 @@
 using namespace llvm;
 using namespace fa4::sim;
 
-/// Swizzles move pieces of at least this many bytes, so a piece is contiguous.
-static constexpr unsigned kPieceBytes = 16;
-
-/// The piece at window offset `address`, or null after a fault.
-static const uint8_t *sharedPiece(Cta &cta, uint32_t address, const char *name, unsigned row,
-                                  unsigned k, ReportFault report) {
+const uint8_t *fa4::sim::sharedPiece(Cta &cta, uint32_t address, const char *name, unsigned row,
+                                     unsigned k, ReportFault report) {
   auto where = [&] {
     return formatv("operand {0} row {1} k {2} at {3:x}", name, row, k, address).str();
   };

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What wgmma and tcgen05.mma share: an operand in shared memory, read at the
+// What wgmma, tcgen05.mma and tcgen05.cp share: an operand in shared memory, read at the
 // time when the operation is performed, byte for byte checked.
 //
 //===----------------------------------------------------------------------===//
@@ -26,6 +26,14 @@ ElementType elementOf(Type type);
 
 /// Reports a fault; false means that the run must stop.
 using ReportFault = llvm::function_ref<bool(FaultId, const llvm::Twine &)>;
+
+/// Swizzles move pieces of at least this many bytes, so a piece is contiguous.
+constexpr unsigned kPieceBytes = 16;
+
+/// The written piece at window offset `address`, or null after a fault. `name`, `row`
+/// and `k` are for the report.
+const uint8_t *sharedPiece(Cta &cta, uint32_t address, const char *name, unsigned row, unsigned k,
+                           ReportFault report);
 
 /// Fills rows [firstRow, firstRow + rows) of `panel` from the shared memory of
 /// `cta`. `name` is the operand's name in reports. False after a fault.
