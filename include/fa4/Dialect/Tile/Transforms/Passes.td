@@ -160,4 +160,25 @@ def TilePipelineLoop : Pass<"tile-pipeline-loop", "::fa4::tile::KernelOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 
+//===----------------------------------------------------------------------===//
+// T0 with channels to T1: roles.
+//===----------------------------------------------------------------------===//
+
+def TileSplitRange : Pass<"tile-split-range", "::fa4::tile::KernelOp"> {
+  let summary = "Cut loops of roles where a condition inside changes";
+  let description = [{
+    *Requires* a T1 kernel. *Ensures*, for every loop of a role that counts by 1:
+    no `scf.if` in it asks whether the trip is before or after a number of the
+    tile, or is the first or the last. The loop is cut there, and each part
+    knows the answer: masked and unmasked blocks become two loops, a first trip
+    stands in front of the loop. Facts of the work say which parts have no trip,
+    and where a number must be clamped to the loop's bounds. Order and number of
+    all other ops of a trip stay. A second run changes nothing.
+
+    *Fails when* channel ops stay under a condition on a trip.
+  }];
+  let statistics = [Statistic<"numCuts", "num-cuts", "loops cut in two">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
 #endif // FA4_DIALECT_TILE_TRANSFORMS_PASSES_TD
