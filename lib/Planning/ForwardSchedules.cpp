@@ -26,10 +26,11 @@ static OrderEntry at(const char *step, std::optional<int64_t> index, int64_t sta
   return OrderEntry{StepRef{step, index}, stage};
 }
 
-static Home inMemory(std::string step, std::optional<int64_t> result, HomeSpace space,
-                     std::string allocation, int64_t slots = 1,
+static Home inMemory(std::string step, std::optional<int64_t> result, std::string name,
+                     HomeSpace space, std::string allocation, int64_t slots = 1,
                      std::optional<int64_t> column = std::nullopt) {
-  return Home{std::move(step), result, space, std::move(allocation), slots, column};
+  return Home{std::move(step), result, space,          std::move(allocation),
+              slots,           column, std::move(name)};
 }
 
 static Home inRegisters(std::string step, std::optional<int64_t> result) {
@@ -54,22 +55,27 @@ static std::vector<Home> makeTmemHomes(const TargetInfo &target, const Schedule 
                                        const ForwardVariant &variant) {
   const bool apart = !target.mmaIssueOrder;
   std::vector<Home> homes = {
-      inMemory("load_q", std::nullopt, HomeSpace::Smem, "q_mem"),
-      inMemory("load_k", std::nullopt, HomeSpace::Smem, "kv_mem", variant.ringSlots),
-      inMemory("load_v", std::nullopt, HomeSpace::Smem, "kv_mem"),
-      inMemory("qk", std::nullopt, HomeSpace::Tmem, apart ? "s_mem" : "sp_mem")};
+      inMemory("load_q", std::nullopt, "q", HomeSpace::Smem, "q_mem"),
+      inMemory("load_k", std::nullopt, "k", HomeSpace::Smem, "kv_mem", variant.ringSlots),
+      inMemory("load_v", std::nullopt, "v", HomeSpace::Smem, "kv_mem"),
+      inMemory("qk", std::nullopt, "s", HomeSpace::Tmem, apart ? "s_mem" : "sp_mem")};
   const std::vector<int64_t> parts =
       plan.splitP.empty() ? std::vector<int64_t>{plan.tileColumns} : plan.splitP;
   int64_t column = apart ? 0 : plan.tileColumns / 2, result = 0;
   for (int64_t part : parts) {
-    homes.push_back(
-        inMemory("softmax", result++, HomeSpace::Tmem, apart ? "p_mem" : "sp_mem", 1, column));
+    // P, or Pa, Pb and so on.
+    std::string name = "p";
+    if (parts.size() > 1) {
+      name += static_cast<char>('a' + result);
+    }
+    homes.push_back(inMemory("softmax", result++, name, HomeSpace::Tmem, apart ? "p_mem" : "sp_mem",
+                             1, column));
     column += part / 2; // two 16-bit elements to a column
   }
-  homes.push_back(inMemory("softmax", result, HomeSpace::Smem, "stat_mem"));
-  homes.push_back(inMemory("pv", std::nullopt, HomeSpace::Tmem, "o_mem"));
+  homes.push_back(inMemory("softmax", result, "alpha", HomeSpace::Smem, "stat_mem"));
+  homes.push_back(inMemory("pv", std::nullopt, "o", HomeSpace::Tmem, "o_mem"));
   homes.push_back(
-      inMemory("finish", 0, HomeSpace::Smem, variant.outputOverQuery ? "q_mem" : "out_mem"));
+      inMemory("finish", 0, "out", HomeSpace::Smem, variant.outputOverQuery ? "q_mem" : "out_mem"));
   return homes;
 }
 
@@ -152,13 +158,13 @@ static Schedule makeTmemForward(const ForwardProblem &problem, const TargetInfo 
 //===----------------------------------------------------------------------===//
 
 static std::vector<Home> makeRegisterHomes(const ForwardVariant &variant) {
-  return {inMemory("load_q", std::nullopt, HomeSpace::Smem, "q_mem"),
-          inMemory("load_k", std::nullopt, HomeSpace::Smem, "k_mem", variant.ringSlots),
-          inMemory("load_v", std::nullopt, HomeSpace::Smem, "v_mem", variant.ringSlots),
+  return {inMemory("load_q", std::nullopt, "q", HomeSpace::Smem, "q_mem"),
+          inMemory("load_k", std::nullopt, "k", HomeSpace::Smem, "k_mem", variant.ringSlots),
+          inMemory("load_v", std::nullopt, "v", HomeSpace::Smem, "v_mem", variant.ringSlots),
           inRegisters("qk", std::nullopt), inRegisters("softmax", 0),
           inRegisters("pv", std::nullopt),
           // Each warpgroup stages o in its own rows of q, so none waits for another.
-          inMemory("finish", 0, HomeSpace::Smem, "q_mem")};
+          inMemory("finish", 0, "out", HomeSpace::Smem, "q_mem")};
 }
 
 static Schedule makeRegisterForward(const TargetInfo &target, Schedule plan) {

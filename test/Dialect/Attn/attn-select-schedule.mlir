@@ -8,7 +8,7 @@
 // CHECK-LABEL: func.func @blackwell
 // CHECK: schedule(#fa4.schedule<forward, tile = 128 x 128, stages = 2, ctas = 1, work = static_persistent<longest_first>,
 // CHECK-SAME: order = [load_v at 1, softmax[0] at 1, rescale[0] at 1, pv[0] at 1, load_k at 0, qk[0] at 0, softmax[1] at 1, rescale[1] at 1, pv[1] at 1, qk[1] at 0],
-// CHECK-SAME: homes = [load_q = smem @q_mem, load_k = smem @kv_mem x 3, load_v = smem @kv_mem, qk = tmem @sp_mem, softmax.0 = tmem @sp_mem column 64, softmax.1 = tmem @sp_mem column 112, softmax.2 = smem @stat_mem, pv = tmem @o_mem, finish.0 = smem @out_mem],
+// CHECK-SAME: homes = [load_q = smem @q_mem as q, load_k = smem @kv_mem x 3 as k, load_v = smem @kv_mem as v, qk = tmem @sp_mem as s, softmax.0 = tmem @sp_mem column 64 as pa, softmax.1 = tmem @sp_mem column 112 as pb, softmax.2 = smem @stat_mem as alpha, pv = tmem @o_mem as o, finish.0 = smem @out_mem as out],
 // CHECK-SAME: roles = [softmax = {softmax} warps 4 x 2 at 0 regs 192, correction = {rescale, finish} warps 4 at 8 regs 72, mma = {qk, pv} warps 1 at 12 regs 56, store = {store} warps 1 at 13 regs 56, load = {load_q, load_k, load_v} warps 1 at 14 regs 56],
 // CHECK-SAME: split_p = [96, 32], rescale_log2_threshold = 8.000000e+00, exp2 = <degree 3, of 16 columns the last 4, chunks 1 to 2>,
 // CHECK-SAME: grain = [pb.full = warp], via = [alpha.full = named per_warp], early_acquire = [alpha], stagger = [alpha]>)
@@ -27,7 +27,7 @@ module attributes {fa4.target = #fa4.target<"sm_100a">} {
 
 // CHECK-LABEL: func.func @hopper
 // CHECK: schedule(#fa4.schedule<forward, tile = 64 x 80, stages = 3, ctas = 1, work = one_per_cluster,
-// CHECK-SAME: load_k = smem @k_mem x 4, load_v = smem @v_mem x 4, qk = registers, softmax.0 = registers, pv = registers, finish.0 = smem @q_mem],
+// CHECK-SAME: load_k = smem @k_mem x 4 as k, load_v = smem @v_mem x 4 as v, qk = registers, softmax.0 = registers, pv = registers, finish.0 = smem @q_mem as out],
 // CHECK-SAME: roles = [consumer = {qk, softmax, rescale, pv, finish, store} warps 4 x 3 at 4 regs 160, load = {load_q, load_k, load_v} warps 1 at 0 regs 32]
 // CHECK-SAME: turn = [qk, pv]>)
 module attributes {fa4.target = #fa4.target<"sm_90a">} {
@@ -45,7 +45,7 @@ module attributes {fa4.target = #fa4.target<"sm_90a">} {
 // stage, two slots, o staged over q.
 // CHECK-LABEL: func.func @invented
 // CHECK: schedule(#fa4.schedule<forward, tile = 128 x 128, stages = 1,
-// CHECK-SAME: homes = [load_q = smem @q_mem, load_k = smem @kv_mem x 2, load_v = smem @kv_mem, qk = tmem @sp_mem, {{.*}} pv = tmem @o_mem, finish.0 = smem @q_mem]
+// CHECK-SAME: homes = [load_q = smem @q_mem as q, load_k = smem @kv_mem x 2 as k, load_v = smem @kv_mem as v, qk = tmem @sp_mem as s, {{.*}} pv = tmem @o_mem as o, finish.0 = smem @q_mem as out]
 // REMARK: takes {{(9[0-9]|10[0-2])[0-9]+}} of 102400 bytes of shared memory, {{.*}} 256 of 256 columns of tensor memory
 module attributes {fa4.target = #fa4.target<"sm_100a", tmem_columns = 256, smem_bytes_per_cta = 102400>} {
   func.func @invented(%q: !q) -> !q {
@@ -61,7 +61,7 @@ module attributes {fa4.target = #fa4.target<"sm_100a", tmem_columns = 256, smem_
 // Without a promise about the order of issue, P and S have columns of their own.
 // CHECK-LABEL: func.func @no_issue_order
 // CHECK: schedule(#fa4.schedule<forward, tile = 128 x 128, stages = 2,
-// CHECK-SAME: qk = tmem @s_mem, softmax.0 = tmem @p_mem column 0, softmax.1 = tmem @p_mem column 48,
+// CHECK-SAME: qk = tmem @s_mem as s, softmax.0 = tmem @p_mem column 0 as pa, softmax.1 = tmem @p_mem column 48 as pb,
 module attributes {fa4.target = #fa4.target<"sm_100a", mma_issue_order = false>} {
   func.func @no_issue_order(%q: !q) -> !q {
     %o = attn.forward ins(%q, %q, %q : !q, !q, !q) outs(%q : !q)
@@ -77,7 +77,7 @@ module attributes {fa4.target = #fa4.target<"sm_100a", mma_issue_order = false>}
 // CHECK-LABEL: func.func @asked
 // CHECK: schedule(#fa4.schedule<forward, tile = 128 x 64, stages = 1, ctas = 1, work = dynamic,
 // CHECK-SAME: order = [load_v at 1, softmax[0] at 1, rescale[0] at 1, pv[0] at 1, load_k at 0, qk[0] at 0]
-// CHECK-SAME: softmax.0 = tmem @sp_mem column 32, softmax.1 = smem @stat_mem
+// CHECK-SAME: softmax.0 = tmem @sp_mem column 32 as p, softmax.1 = smem @stat_mem as alpha
 // CHECK-SAME: roles = [softmax = {softmax} warps 4 at 0 regs 192
 // CHECK-SAME: exp2 = <degree 5, of 1 columns the last 1, chunks 0 to 9>>)
 // REMARK: kept the schedule that was asked for, tile = 128 x 64, stages = 1

@@ -50,6 +50,11 @@
 
 // -----
 
+// expected-error @+1 {{expected the homes' results to have different names, but got 'a' twice}}
+#s = #fa4.schedule<forward, tile = 128 x 128, homes = [qk = tmem @s as a, pv = tmem @o as a]> // F4
+
+// -----
+
 // expected-error @+1 {{expected the slots of 'load_k' to be positive, but got 0}}
 #s = #fa4.schedule<forward, tile = 128 x 128, homes = [load_k = smem @s x 0]>
 

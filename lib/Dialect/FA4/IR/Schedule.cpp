@@ -18,9 +18,9 @@
 using namespace fa4;
 
 bool Home::operator==(const Home &other) const {
-  return std::tie(step, result, space, allocation, slots, column) ==
+  return std::tie(step, result, space, allocation, slots, column, name) ==
          std::tie(other.step, other.result, other.space, other.allocation, other.slots,
-                  other.column);
+                  other.column, other.name);
 }
 
 bool Role::operator==(const Role &other) const {

@@ -52,6 +52,9 @@ static void printHome(AsmPrinter &printer, const Home &home) {
   if (home.column) {
     printer << " column " << *home.column;
   }
+  if (!home.name.empty()) {
+    printer << " as " << home.name;
+  }
 }
 
 static void printRole(AsmPrinter &printer, const Role &role) {
@@ -205,6 +208,7 @@ static LogicalResult verifyOrder(EmitError emitError, const Schedule &plan) {
 }
 
 static LogicalResult verifyHomes(EmitError emitError, const Schedule &plan) {
+  llvm::StringSet<> names;
   for (const auto &[position, home] : llvm::enumerate(plan.homes)) {
     if (plan.findHome(home.step, home.result) != &plan.homes[position]) { // F4
       return emitError() << "expected each result to have one home, but got two for '" << home.step
@@ -218,6 +222,10 @@ static LogicalResult verifyHomes(EmitError emitError, const Schedule &plan) {
       return emitError() << "expected the column of '" << home.step
                          << "' to be 0 or more and in tmem, but got " << *home.column << " in "
                          << nameOf(home.space, homeNames);
+    }
+    if (!home.name.empty() && !names.insert(home.name).second) { // F4
+      return emitError() << "expected the homes' results to have different names, but got '"
+                         << home.name << "' twice";
     }
   }
   return success();

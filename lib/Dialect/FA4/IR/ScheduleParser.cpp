@@ -181,11 +181,15 @@ ParseResult ScheduleParser::readHomes() {
       return failure();
     }
     home.allocation = symbol.str();
-    if (succeeded(parser.parseOptionalKeyword("x"))) {
-      return parser.parseInteger(home.slots);
+    if (succeeded(parser.parseOptionalKeyword("x")) && parser.parseInteger(home.slots)) {
+      return failure();
     }
-    if (succeeded(parser.parseOptionalKeyword("column"))) {
-      return parser.parseInteger(home.column.emplace());
+    if (succeeded(parser.parseOptionalKeyword("column")) &&
+        parser.parseInteger(home.column.emplace())) {
+      return failure();
+    }
+    if (succeeded(parser.parseOptionalKeyword("as"))) {
+      return parseName(home.name);
     }
     return success();
   });

@@ -24,12 +24,40 @@ std::optional<MemoryRange> MemoryRange::intersect(const MemoryRange &other) cons
   return common;
 }
 
+static std::optional<MemoryRange> hullOf(std::optional<MemoryRange> left,
+                                         std::optional<MemoryRange> right) {
+  if (!left || !right) {
+    return left ? left : right;
+  }
+  return MemoryRange{std::min(left->begin, right->begin), std::max(left->end, right->end)};
+}
+
+std::optional<MemoryRange> ViewRegion::intersect(const MemoryRange &mine, const ViewRegion &other,
+                                                 const MemoryRange &theirs) const {
+  auto pieceOf = [](const ViewRegion &region, const MemoryRange &range, int64_t number) {
+    int64_t begin = range.begin + number * region.pitch;
+    return MemoryRange{begin, begin + range.end - range.begin - (region.panels - 1) * region.pitch};
+  };
+  std::optional<MemoryRange> hull;
+  for (int64_t a = 0; a < panels; ++a) {
+    for (int64_t b = 0; b < other.panels; ++b) {
+      hull = hullOf(hull, pieceOf(*this, mine, a).intersect(pieceOf(other, theirs, b)));
+    }
+  }
+  return hull;
+}
+
 ViewOverlap::ViewOverlap(KernelOp kernel) {
   for (auto view : kernel.getBody().getOps<ViewOp>()) {
     auto begin = static_cast<int64_t>(view.getOffset());
     auto stride = static_cast<int64_t>(view.getRankStride());
     int64_t extent = view.getExtent();
-    ViewRegion region{view, view.getAlloc(), view.getSpace(), {{begin, begin + extent}}};
+    ViewRegion region{view,
+                      view.getAlloc(),
+                      view.getSpace(),
+                      {{begin, begin + extent}},
+                      view.getPanels(),
+                      view.getPanelPitch()};
     if (stride != 0) {
       region.ranges.push_back({begin + stride, begin + stride + extent});
     }
@@ -51,12 +79,7 @@ std::optional<MemoryRange> ViewOverlap::shared(StringRef first, StringRef second
   std::optional<MemoryRange> hull;
   for (const MemoryRange &a : left->ranges) {
     for (const MemoryRange &b : right->ranges) {
-      std::optional<MemoryRange> common = a.intersect(b);
-      if (common && hull) {
-        common =
-            MemoryRange{std::min(hull->begin, common->begin), std::max(hull->end, common->end)};
-      }
-      hull = common ? common : hull;
+      hull = hullOf(hull, left->intersect(a, *right, b));
     }
   }
   return hull;

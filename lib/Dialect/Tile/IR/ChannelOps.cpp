@@ -69,10 +69,24 @@ int64_t ViewOp::getBytes() {
   return llvm::divideCeil(bits, 8);
 }
 
+int64_t ViewOp::getPanelPitch() {
+  auto smem = dyn_cast<SmemLayoutAttr>(getLayout());
+  return smem ? smem.getPanel() : 0;
+}
+
+int64_t ViewOp::getPanels() {
+  if (getPanelPitch() == 0) {
+    return 1;
+  }
+  int64_t swizzle = cast<SmemLayoutAttr>(getLayout()).getSwizzle();
+  return getBytes() / (getTileType().getRows() * swizzle);
+}
+
 int64_t ViewOp::getExtent() {
   auto tmem = dyn_cast<TmemLayoutAttr>(getLayout());
   if (!tmem) {
-    return getBytes();
+    int64_t panels = getPanels();
+    return (panels - 1) * getPanelPitch() + getBytes() / panels;
   }
   FragType tile = getTileType();
   int64_t bits = tile.getElementType().getIntOrFloatBitWidth() * tile.getColumns();
@@ -165,6 +179,18 @@ LogicalResult ViewOp::verify() {
     return emitOpError() << "expected a view of tensor memory to have rank 2, but got "
                          << getTileType();
   }
+  if (int64_t pitch = getPanelPitch()) {
+    FragType tile = getTileType();
+    int64_t panel = tile.getRows() * cast<SmemLayoutAttr>(getLayout()).getSwizzle();
+    if (tile.getRank() != 2 || getBytes() % panel != 0) { // view C5
+      return emitOpError() << "expected a view with a panel pitch to be of whole panels of "
+                           << panel << " bytes, but got " << getBytes() << " bytes";
+    }
+    if (pitch < panel) { // view C5
+      return emitOpError() << "expected the panel pitch to be at least the " << panel
+                           << " bytes of a panel, but got " << pitch;
+    }
+  }
   return success();
 }
 
@@ -245,17 +271,39 @@ LogicalResult ChannelOp::verify() {
   return success();
 }
 
+/// The replicas of the role at an end. While the kernel is still one thread, its
+/// roles are those of its schedule.
+static std::optional<int64_t> replicasOf(ChannelOp channel, EndAttr end,
+                                         SymbolTableCollection &tables) {
+  if (auto role = tables.lookupNearestSymbolFrom<RoleOp>(channel, end.getRole())) {
+    return static_cast<int64_t>(role.getReplicas());
+  }
+  auto kernel = channel->getParentOfType<KernelOp>();
+  if (!kernel.getBody().getOps<RoleOp>().empty()) {
+    return std::nullopt;
+  }
+  for (const fa4::Role &role : kernel.getSchedule().getPlan().roles) {
+    if (role.name == end.getRole().getValue()) {
+      return role.replicas;
+    }
+  }
+  return std::nullopt;
+}
+
 static LogicalResult verifyEnd(ChannelOp channel, EndAttr end, SymbolTableCollection &tables) {
-  auto role = tables.lookupNearestSymbolFrom<RoleOp>(channel, end.getRole());
-  if (!role) { // channel C4
+  std::optional<int64_t> replicas = replicasOf(channel, end, tables);
+  if (!replicas) { // channel C4
     return channel.emitOpError() << "expected the ends of a channel to be roles, but got '"
                                  << end.getRole() << "'";
   }
-  if (end.getTie() != Tie::All && role.getReplicas() != channel.getFamily()) { // channel C4
+  auto family = static_cast<int64_t>(channel.getFamily());
+  if (end.getTie() != Tie::All && *replicas != family) { // channel C4
     InFlightDiagnostic diag = channel.emitOpError()
                               << "expected as many replicas of a tied role as elements, but got "
-                              << role.getReplicas() << " and " << channel.getFamily();
-    diag.attachNote(role.getLoc()) << "the role is here";
+                              << *replicas << " and " << family;
+    if (auto role = tables.lookupNearestSymbolFrom<RoleOp>(channel, end.getRole())) {
+      diag.attachNote(role.getLoc()) << "the role is here";
+    }
     return diag;
   }
   return success();

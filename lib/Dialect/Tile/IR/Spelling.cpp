@@ -138,6 +138,39 @@ void fa4::tile::printWriteTarget(OpAsmPrinter &printer, Operation *op, Value han
   printReadPlace(printer, op, handle, handleType, view, element, staticElement);
 }
 
+ParseResult fa4::tile::parseKeepPlace(OpAsmParser &parser, OptionalOperand &handle,
+                                      Type &handleType, FlatSymbolRefAttr &view,
+                                      IntegerAttr &element) {
+  bool over = succeeded(parser.parseOptionalKeyword("over"));
+  OptionalParseResult token =
+      parseTokenPlace(parser, over ? TokenKind::Read : TokenKind::Write, handle, handleType, view);
+  if (token.has_value()) {
+    return *token;
+  }
+  SMLoc loc = parser.getCurrentLocation();
+  OptionalOperand dynamic;
+  if (over || parser.parseAttribute(view) || parseElement(parser, dynamic, element)) {
+    return failure();
+  }
+  if (dynamic) {
+    return parser.emitError(loc) << "expected the element of a kept value to be a number";
+  }
+  return success();
+}
+
+void fa4::tile::printKeepPlace(OpAsmPrinter &printer, Operation *op, Value handle, Type handleType,
+                               FlatSymbolRefAttr view, IntegerAttr element) {
+  if (!handle) {
+    printer << view;
+    printElement(printer, op, Value(), element);
+    return;
+  }
+  if (cast<TokenType>(handleType).getKind() == TokenKind::Read) {
+    printer << "over ";
+  }
+  printer << handle << " as " << view;
+}
+
 //===----------------------------------------------------------------------===//
 // Lists
 //===----------------------------------------------------------------------===//

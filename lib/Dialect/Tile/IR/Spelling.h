@@ -51,6 +51,14 @@ void printWriteTarget(mlir::OpAsmPrinter &printer, mlir::Operation *op, mlir::Va
                       mlir::Type handleType, mlir::FlatSymbolRefAttr view, mlir::Value element,
                       mlir::IntegerAttr staticElement);
 
+/// `in @View[element]`, `in %token as @View`, or `in over %token as @View` with a
+/// read token: where a value is kept.
+mlir::ParseResult parseKeepPlace(mlir::OpAsmParser &parser, OptionalOperand &handle,
+                                 mlir::Type &handleType, mlir::FlatSymbolRefAttr &view,
+                                 mlir::IntegerAttr &element);
+void printKeepPlace(mlir::OpAsmPrinter &printer, mlir::Operation *op, mlir::Value handle,
+                    mlir::Type handleType, mlir::FlatSymbolRefAttr view, mlir::IntegerAttr element);
+
 /// ` after(%e, %f)`, ` after(all)` or nothing.
 mlir::ParseResult parseAfter(mlir::OpAsmParser &parser,
                              llvm::SmallVectorImpl<mlir::OpAsmParser::UnresolvedOperand> &after,

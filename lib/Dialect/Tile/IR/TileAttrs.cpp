@@ -69,12 +69,17 @@ LogicalResult FactAttr::verify(function_ref<InFlightDiagnostic()> emitError, int
 }
 
 LogicalResult SmemLayoutAttr::verify(function_ref<InFlightDiagnostic()> emitError, Major major,
-                                     int64_t swizzle) {
+                                     int64_t swizzle, int64_t panel) {
   bool linear = major == Major::Linear;
   bool known = swizzle == 32 || swizzle == 64 || swizzle == 128;
   if (linear ? swizzle != 0 : !known) { // smem C1
     return emitError() << "expected swizzle of a " << stringifyMajor(major) << " layout to be "
                        << (linear ? "absent" : "32, 64 or 128 bytes") << ", but got " << swizzle;
+  }
+  if (panel < 0 || (linear ? panel != 0 : panel % swizzle != 0)) { // smem C2
+    return emitError() << "expected panel of a " << stringifyMajor(major) << " layout to be "
+                       << (linear ? "absent" : "a multiple of its swizzle") << ", but got "
+                       << panel;
   }
   return success();
 }

@@ -26,9 +26,9 @@
   work = static_persistent<longest_first>,
   order = [load_v at 1, softmax[0] at 1, rescale[0] at 1, pv[0] at 1, load_k at 0, qk[0] at 0,
            softmax[1] at 1, rescale[1] at 1, pv[1] at 1, qk[1] at 0],
-  homes = [load_q = smem @q_mem, load_k = smem @kv_mem x 3, load_v = smem @kv_mem x 3, qk = tmem @sp_mem,
-           softmax.0 = tmem @sp_mem column 64, softmax.1 = tmem @sp_mem column 112,
-           softmax.2 = smem @stat_mem, pv = tmem @o_mem, finish.0 = smem @out_mem],
+  homes = [load_q = smem @q_mem as q, load_k = smem @kv_mem x 3 as k, load_v = smem @kv_mem x 3 as v, qk = tmem @sp_mem as s,
+           softmax.0 = tmem @sp_mem column 64 as pa, softmax.1 = tmem @sp_mem column 112 as pb,
+           softmax.2 = smem @stat_mem as alpha, pv = tmem @o_mem as o, finish.0 = smem @out_mem as out],
   roles = [softmax = {softmax} warps 4 x 2 at 0 regs 192, correction = {rescale, finish} warps 4 at 8 regs 72,
            mma = {qk, pv} warps 1 at 12 regs 56, store = {store} warps 1 at 13 regs 56,
            load = {load_q, load_k, load_v} warps 1 at 14 regs 56],
@@ -91,8 +91,8 @@ tile.kernel @fwd(%Q: !g, %K: !g, %V: !g, %O: !g, %L: !gl, %c: f32, %sq: i32, %sk
   tile.view @Q of @q_mem : 128x128xbf16, #kmaj
   tile.view @K of @kv_mem : 128x128xbf16, #kmaj
   tile.view @V of @kv_mem : 128x128xbf16, #mnmaj
-  tile.view @Va of @kv_mem : 96x128xbf16, #mnmaj
-  tile.view @Vb of @kv_mem at byte 24576 : 32x128xbf16, #mnmaj
+  tile.view @Va of @kv_mem : 96x128xbf16, #tile.smem<mn_major, 128, panel = 16384>
+  tile.view @Vb of @kv_mem at byte 12288 : 32x128xbf16, #tile.smem<mn_major, 128, panel = 16384>
   tile.view @S of @sp_mem : 128x128xf32, #lanes
   tile.view @Pa of @sp_mem at column 64 : 128x96xbf16, #lanes
   tile.view @Pb of @sp_mem at column 112 : 128x32xbf16, #lanes

@@ -51,7 +51,7 @@ def FA4_ScheduleAttr : FA4_Attr<"Schedule", "schedule"> {
     ```mlir
     #fa4.schedule<forward, tile = 128 x 128, stages = 2,
       order = [softmax[0] at 1, qk[0] at 0],
-      homes = [load_k = smem @kv x 3, qk = tmem @sp, softmax.0 = tmem @sp column 64],
+      homes = [load_k = smem @kv x 3, qk = tmem @sp, softmax.0 = tmem @sp column 64 as p],
       roles = [softmax = {softmax} warps 4 x 2 at 0 regs 192, mma = {qk, pv} warps 1 at 12],
       split_p = [96, 32], rescale_log2_threshold = 8.0,
       exp2 = <degree 3, of 16 columns the last 4, chunks 1 to 2>>
@@ -63,7 +63,8 @@ def FA4_ScheduleAttr : FA4_Attr<"Schedule", "schedule"> {
     - F2. `stages` is positive, `ctas` is 1 or 2; CTAs of a role are named exactly
       when `ctas` is 2.
     - F3. A step stands at most once in `order`, its index is below `stages`.
-    - F4. A step has at most one home per result and runs in at most one role.
+    - F4. A step has at most one home per result and runs in at most one role;
+      the names of results differ.
     - F5. Roles have different names and disjoint warps.
     - F6. `split_p` adds up to the tile's columns in positive multiples of 16.
     - F7. The rescale threshold is finite and not negative.

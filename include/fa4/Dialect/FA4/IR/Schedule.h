@@ -66,7 +66,7 @@ struct OrderEntry {
   }
 };
 
-/// `softmax.0 = tmem @sp_mem column 64`: the home of one result of a step.
+/// `softmax.0 = tmem @sp_mem column 64 as pa`: the home of one result of a step.
 struct Home {
   std::string step;
   /// The result's number; absent: the step's only result.
@@ -78,6 +78,9 @@ struct Home {
   int64_t slots = 1;
   /// First column inside a tensor-memory allocation.
   std::optional<int64_t> column;
+  /// What the result is called: its view and channel, and the clauses that speak
+  /// of them, take this name. Empty: that of its step.
+  std::string name = {};
 
   bool operator==(const Home &other) const;
 };

@@ -39,9 +39,18 @@ struct ViewRegion {
   llvm::StringRef alloc;
   Space space;
   /// One range per CTA rank; a single one unless the view moves with the rank.
+  /// Of a view in panels, from its first byte to its last.
   llvm::SmallVector<MemoryRange, 2> ranges;
+  /// How many pieces with gaps between them, and the distance between their starts.
+  int64_t panels = 1;
+  int64_t pitch = 0;
 
   const MemoryRange &rangeOf(int64_t rank) const { return ranges[ranges.size() == 1 ? 0 : rank]; }
+
+  /// What `mine`, one of the ranges, and `theirs`, one of `other`'s, share: from the
+  /// first common byte to the last; none if their pieces lie in each other's gaps.
+  std::optional<MemoryRange> intersect(const MemoryRange &mine, const ViewRegion &other,
+                                       const MemoryRange &theirs) const;
 };
 
 /// Two views and what they share.

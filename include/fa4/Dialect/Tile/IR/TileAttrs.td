@@ -112,13 +112,21 @@ def Tile_SmemLayoutAttr : Tile_Attr<"SmemLayout", "smem"> {
   let summary = "layout of a view of shared memory";
   let description = [{
     `<k_major, 128>` and `<mn_major, 128>` are the operand layouts of matrix
-    instructions with their swizzle in bytes; `<linear>` is row after row.
+    instructions with their swizzle in bytes: rows are cut in panels as wide as
+    the swizzle, as a box of TMA brings them, and panel stands after panel. A part
+    of the rows of a larger tile has gaps between its panels: `panel = 16384` is
+    the distance from one panel to the next. `<linear>` is row after row.
 
     Constraints:
-    * (C1) the swizzle is 32, 64 or 128 bytes, and none for `linear`.
+    * (C1) the swizzle is 32, 64 or 128 bytes, and none for `linear`;
+    * (C2) `panel` is a multiple of the swizzle, and absent for `linear`.
   }];
-  let parameters = (ins EnumParameter<Tile_Major>:$major, DefaultValuedParameter<"int64_t", "0">:$swizzle);
-  let assemblyFormat = "`<` $major (`,` $swizzle^)? `>`";
+  let parameters = (ins EnumParameter<Tile_Major>:$major, DefaultValuedParameter<"int64_t", "0">:$swizzle,
+                        DefaultValuedParameter<"int64_t", "0">:$panel);
+  let assemblyFormat = "`<` $major (`,` $swizzle^)? (`,` `panel` `=` $panel^)? `>`";
+  let builders = [AttrBuilder<(ins "::fa4::tile::Major":$major, "int64_t":$swizzle), [{
+    return $_get($_ctxt, major, swizzle, int64_t(0));
+  }]>];
   let genVerifyDecl = 1;
 }
 

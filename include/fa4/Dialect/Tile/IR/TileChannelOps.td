@@ -48,7 +48,7 @@ def Tile_ViewOp : Tile_KernelSymbolOp<"view", T1T2,
     `plus rank * n` the view starts n bytes or columns further in rank 1 of a pair.
 
     ```mlir
-    tile.view @Vb of @kv_mem at byte 24576 : 32x128xbf16, #tile.smem<mn_major, 128>
+    tile.view @Vb of @kv_mem at byte 12288 : 32x128xbf16, #tile.smem<mn_major, 128, panel = 16384>
     tile.view @Pa of @sp_mem at column 64 : 128x96xbf16, #tile.tmem<lanes>
     ```
 
@@ -57,7 +57,8 @@ def Tile_ViewOp : Tile_KernelSymbolOp<"view", T1T2,
       unit and not negative;
     * (C2) the allocation exists and its space is the layout's;
     * (C3) the view lies inside the region;
-    * (C4) tensor memory: rank 2.
+    * (C4) tensor memory: rank 2;
+    * (C5) with `panel`: rank 2, whole panels, and each ends before the next.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$alloc,
                        DefaultValuedAttr<I64Attr, "0">:$offset,
@@ -71,8 +72,13 @@ def Tile_ViewOp : Tile_KernelSymbolOp<"view", T1T2,
     Space getSpace() {
       return ::llvm::isa<SmemLayoutAttr>(getLayout()) ? Space::Smem : Space::Tmem;
     }
-    /// Bytes of shared memory, or columns of tensor memory, of the view.
+    /// From the first to the last byte of shared memory, or column of tensor
+    /// memory, of the view. The gaps between panels count.
     int64_t getExtent();
+    /// Pieces with gaps between them, and the distance from one to the next; 1
+    /// and 0 for a view in one piece.
+    int64_t getPanels();
+    int64_t getPanelPitch();
     /// Bytes that one CTA's part of the tile takes.
     int64_t getBytes();
   }];
@@ -97,8 +103,8 @@ def Tile_ChannelOp : Tile_KernelSymbolOp<"channel", T1,
     * (C1) family and depth are positive;
     * (C2) at least one end on each side;
     * (C3) one start per element, from 0 to the depth;
-    * (C4) the ends are roles of the kernel, and a tie other than `all` needs as
-      many replicas as elements;
+    * (C4) the ends are roles of the kernel, or of its schedule while it has none,
+      and a tie other than `all` needs as many replicas as elements;
     * (C5) the carried views lie in one allocation of family * depth regions.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, DefaultValuedAttr<I64Attr, "1">:$family,

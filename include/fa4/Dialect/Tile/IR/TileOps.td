@@ -7,6 +7,7 @@
 #ifndef FA4_DIALECT_TILE_IR_TILEOPS_TD
 #define FA4_DIALECT_TILE_IR_TILEOPS_TD
 
+include "fa4/Dialect/Tile/IR/TileHomedOps.td"
 include "fa4/Dialect/Tile/IR/TilePlacedOps.td"
 include "fa4/Dialect/Tile/IR/TileProgramOps.td"
 include "fa4/Dialect/Tile/IR/TileValueOps.td"

@@ -226,7 +226,7 @@ def Tile_LaunchOp : Tile_Op<"launch", T0T1T2, [DeclareOpInterfaceMethods<SymbolU
 }
 
 def Tile_YieldOp : Tile_Op<"yield", T0T1T2, [Pure, ReturnLike, Terminator,
-    ParentOneOf<["DefOp", "WorkOp", "ForEachTileOp", "MapOp"]>]> {
+    ParentOneOf<["DefOp", "WorkOp", "ForEachTileOp", "InlinedStepOp", "MapOp"]>]> {
   let summary = "ends a region and gives its results";
   let description = [{
     Constraints: those of the op it ends.
