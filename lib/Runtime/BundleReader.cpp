@@ -90,6 +90,7 @@ private:
   Expr optionalExpr(JsonReader &parent, llvm::StringRef key);
   std::string memoryName(JsonReader reader);
   Argument argument(JsonReader &reader);
+  Condition condition(JsonReader &reader);
   Workspace workspace(JsonReader &reader);
   Launch launch(JsonReader &reader);
   Parameter parameter(JsonReader &reader);
@@ -186,6 +187,15 @@ Argument BundleReader::argument(JsonReader &reader) {
   }
   (isInteger ? names.integers : names.floats)[argument.name] = true;
   return argument;
+}
+
+Condition BundleReader::condition(JsonReader &reader) {
+  reader.checkKeys("a condition", {"holds", "expected", "value"});
+  Condition condition;
+  condition.holds = expr(reader.member("holds"));
+  condition.expected = reader.member("expected").string("what is expected");
+  condition.value = expr(reader.member("value"));
+  return condition;
 }
 
 Workspace BundleReader::workspace(JsonReader &reader) {
@@ -299,8 +309,8 @@ Launch BundleReader::launch(JsonReader &reader) {
 
 Bundle BundleReader::read() {
   Bundle bundle;
-  root.checkKeys("a bundle",
-                 {"schema_version", "target", "ptx", "arguments", "workspaces", "launches"});
+  root.checkKeys("a bundle", {"schema_version", "target", "ptx", "arguments", "conditions",
+                              "workspaces", "launches"});
   root.member("schema_version")
       .integer("schema_version", kBundleSchemaVersion, kBundleSchemaVersion);
   bundle.target = root.member("target").string("a target");
@@ -308,6 +318,10 @@ Bundle BundleReader::read() {
   root.member("arguments").forEach("arguments", 0, kMaxItems, [&](JsonReader &item) {
     bundle.arguments.push_back(argument(item));
   });
+  if (std::optional<JsonReader> conditions = root.optionalMember("conditions")) {
+    conditions->forEach("conditions", 0, kMaxItems,
+                        [&](JsonReader &item) { bundle.conditions.push_back(condition(item)); });
+  }
   root.member("workspaces").forEach("workspaces", 0, kMaxItems, [&](JsonReader &item) {
     bundle.workspaces.push_back(workspace(item));
   });

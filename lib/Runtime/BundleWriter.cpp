@@ -147,6 +147,18 @@ void writeBundle(llvm::raw_ostream &os, const Bundle &bundle) {
         writeArgument(json, argument);
       }
     });
+    // Left out where there is none, as in bundles of before there were any.
+    if (!bundle.conditions.empty()) {
+      json.attributeArray("conditions", [&] {
+        for (const Condition &condition : bundle.conditions) {
+          json.object([&] {
+            writeExpr(json, "holds", condition.holds);
+            json.attribute("expected", condition.expected);
+            writeExpr(json, "value", condition.value);
+          });
+        }
+      });
+    }
     json.attributeArray("workspaces", [&] {
       for (const Workspace &workspace : bundle.workspaces) {
         json.object([&] {

@@ -141,6 +141,12 @@ Expr Expr::scalar(llvm::StringRef name) {
   return expr;
 }
 
+Expr Expr::processors() {
+  Expr expr;
+  expr.op = Op::Processors;
+  return expr;
+}
+
 Expr Expr::make(Op op, std::vector<Expr> operands) {
   Expr expr;
   expr.op = op;
@@ -179,13 +185,20 @@ Expr Expr::read(JsonReader &reader) {
     }
     return scalar(reader.at(1).string("a scalar"));
   }
+  if (name == "device") {
+    if (count != 1 || reader.at(1).string("a number of the device") != "processors") {
+      reader.fail("'device' to have the one operand \"processors\"");
+      return {};
+    }
+    return processors();
+  }
   const OpRow *row = callNamed(name);
   if (!row) {
     std::string names;
     for (const OpRow &known : kCalls) {
       names += ", " + known.name.str();
     }
-    head.fail("an operator to be one of extent, stride, scalar" + names);
+    head.fail("an operator to be one of extent, stride, scalar, device" + names);
     return {};
   }
   if (count < row->minOperands || count > row->maxOperands) {
@@ -222,6 +235,12 @@ void Expr::write(llvm::json::OStream &json) const {
       json.value(name);
     });
     return;
+  case Op::Processors:
+    json.array([&] {
+      json.value("device");
+      json.value("processors");
+    });
+    return;
   default:
     json.array([&] {
       json.value(callName(op));
@@ -252,6 +271,12 @@ llvm::Expected<int64_t> Expr::evaluate(const Binding &binding) const {
     }
     return found->second;
   }
+  case Op::Processors:
+    if (binding.processors <= 0) {
+      return error("expected the device's number of processors to be bound, but got " +
+                   llvm::Twine(binding.processors));
+    }
+    return binding.processors;
   case Op::Extent:
   case Op::Stride: {
     auto found = binding.tensors.find(name);

@@ -201,6 +201,20 @@ llvm::Error checkBinding(const Bundle &bundle, const Binding &binding) {
                    llvm::Twine(argument.rank) + ", but got " + llvm::Twine(tensor.extents.size()));
     }
   }
+  for (const Condition &condition : bundle.conditions) {
+    llvm::Expected<int64_t> holds = condition.holds.evaluate(binding);
+    if (!holds) {
+      return holds.takeError();
+    }
+    if (*holds) {
+      continue;
+    }
+    llvm::Expected<int64_t> value = condition.value.evaluate(binding);
+    if (!value) {
+      return value.takeError();
+    }
+    return error("expected " + condition.expected + ", but got " + llvm::Twine(*value));
+  }
   return llvm::Error::success();
 }
 

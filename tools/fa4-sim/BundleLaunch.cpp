@@ -4,15 +4,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A launch reaches the simulator only if its parameters are, one by one, as many
-// bytes as the entry declares.
+// An argument has the type and rank that the bundle declares before it gets memory.
 //
 //===----------------------------------------------------------------------===//
 
 #include "BundleLaunch.h"
 
 #include "fa4/Numerics/Random.h"
-#include "fa4/Simulator/TensorMap.h"
+#include "fa4/Simulator/SimulatedRuntime.h"
 #include "fa4/Support/Npy.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -45,70 +44,6 @@ static std::optional<fa4::support::NpyType> npyTypeOf(ElementType type) {
   default:
     return std::nullopt;
   }
-}
-
-static sim::MapElement mapElementOf(ElementType type) {
-  switch (type) {
-  case ElementType::U8:
-  case ElementType::E4M3: // copied as bytes: the map only zero-fills
-  case ElementType::E5M2:
-    return sim::MapElement::U8;
-  case ElementType::U16:
-    return sim::MapElement::U16;
-  case ElementType::U32:
-    return sim::MapElement::U32;
-  case ElementType::I32:
-    return sim::MapElement::S32;
-  case ElementType::U64:
-    return sim::MapElement::U64;
-  case ElementType::I64:
-    return sim::MapElement::S64;
-  case ElementType::F16:
-    return sim::MapElement::F16;
-  case ElementType::BF16:
-    return sim::MapElement::BF16;
-  case ElementType::F32:
-    return sim::MapElement::F32;
-  case ElementType::F64:
-    return sim::MapElement::F64;
-  case ElementType::TF32:
-    return sim::MapElement::TF32;
-  }
-  return sim::MapElement::U8;
-}
-
-static sim::Swizzle swizzleOf(runtime::Swizzle swizzle) {
-  switch (swizzle) {
-  case runtime::Swizzle::None:
-    return sim::Swizzle::None;
-  case runtime::Swizzle::Bytes32:
-    return sim::Swizzle::B32;
-  case runtime::Swizzle::Bytes64:
-    return sim::Swizzle::B64;
-  case runtime::Swizzle::Bytes128:
-    return sim::Swizzle::B128;
-  }
-  return sim::Swizzle::None;
-}
-
-static Error encodeMap(const runtime::ResolvedTensorMap &map, MutableArrayRef<uint8_t> bytes) {
-  sim::TensorMap result;
-  result.type = mapElementOf(map.type);
-  result.rank = unsigned(map.extents.size());
-  result.swizzle = swizzleOf(map.swizzle);
-  result.nanFill = map.fill == runtime::OutsideFill::NaN;
-  result.base = map.address;
-  for (size_t d = 0; d < map.extents.size(); ++d) {
-    result.sizes[d] = map.extents[d];
-    result.strides[d] = d == 0 ? runtime::elementBytes(map.type) : map.strides[d - 1];
-    result.box[d] = map.box[d];
-    result.elementStrides[d] = map.elementStrides[d];
-  }
-  if (Error e = result.verify()) {
-    return e;
-  }
-  result.encode(bytes);
-  return Error::success();
 }
 
 static Expected<std::vector<int64_t>> parseShape(StringRef text) {
@@ -221,83 +156,9 @@ Error BundleRun::bind(StringRef spec) {
   return wrong("expected NAME=VALUE with an argument of the bundle, but got '" + spec + "'");
 }
 
-/// Lays the parameters out as the entry declares them.
-static Expected<sim::Launch> makeLaunch(const runtime::ResolvedLaunch &resolved,
-                                        const sim::Kernel &kernel) {
-  sim::Launch launch;
-  auto dims = [](const std::array<uint32_t, 3> &d) { return sim::Dim3{d[0], d[1], d[2]}; };
-  launch.grid = dims(resolved.grid);
-  launch.block = dims(resolved.block);
-  if (resolved.cluster) {
-    launch.cluster = dims(*resolved.cluster);
-    launch.hasCluster = true;
-  }
-  launch.dynamicSharedBytes = resolved.dynamicSharedBytes;
-  launch.params.assign(kernel.paramBytes, 0);
-  if (kernel.params.size() != resolved.parameters.size()) {
-    return wrong("expected entry '" + kernel.name + "' to have " +
-                 Twine(resolved.parameters.size()) + " parameters as in the bundle, but got " +
-                 Twine(kernel.params.size()));
-  }
-  for (auto [index, declared, given] : enumerate(kernel.params, resolved.parameters)) {
-    if (declared.size != given.bytes.size()) {
-      return wrong("expected parameter " + Twine(index) + " of '" + kernel.name + "' to have " +
-                   Twine(declared.size) + " bytes, but got " + Twine(given.bytes.size()));
-    }
-    MutableArrayRef<uint8_t> bytes =
-        MutableArrayRef(launch.params).slice(declared.offset, declared.size);
-    copy(given.bytes, bytes.begin());
-    for (const auto &[offset, map] : given.maps) {
-      if (Error e = encodeMap(map, bytes.slice(offset, runtime::kTensorMapBytes))) {
-        return std::move(e);
-      }
-    }
-  }
-  return launch;
-}
-
 Error BundleRun::run(sim::Program &program, const sim::Options &options, sim::FaultLog &log,
                      sim::Statistics &statistics) {
-  if (Error e = checkBinding(bundle, binding)) {
-    return e;
-  }
-  Expected<std::vector<uint64_t>> sizes = workspaceBytes(bundle, binding);
-  if (!sizes) {
-    return sizes.takeError();
-  }
-  for (auto [workspace, bytes] : zip_equal(bundle.workspaces, *sizes)) {
-    uint64_t address = memory.allocate(workspace.name, bytes);
-    if (workspace.zero) {
-      memory.write(address, std::vector<uint8_t>(bytes));
-    }
-    binding.tensors[workspace.name] = runtime::bindDense(address, ElementType::U8, {});
-  }
-  for (const runtime::Launch &description : bundle.launches) {
-    Expected<runtime::ResolvedLaunch> resolved = resolveLaunch(description, binding);
-    if (!resolved) {
-      return resolved.takeError();
-    }
-    if (resolved->isEmpty()) {
-      continue;
-    }
-    Expected<const sim::Kernel *> kernel = program.kernel(resolved->entry);
-    if (!kernel) {
-      return kernel.takeError();
-    }
-    Expected<sim::Launch> launch = makeLaunch(*resolved, **kernel);
-    if (!launch) {
-      return launch.takeError();
-    }
-    sim::Statistics part;
-    bool clean = sim::runGrid(**kernel, *launch, memory, options, log, &part);
-    statistics.warpInstructions += part.warpInstructions;
-    statistics.mmaFlops += part.mmaFlops;
-    statistics.clusters += part.clusters;
-    if (!clean) {
-      break;
-    }
-  }
-  return Error::success();
+  return runtime::runSimulated(bundle, binding, program, memory, options, log, statistics);
 }
 
 Error BundleRun::save(StringRef spec) const {

@@ -25,8 +25,10 @@ namespace fa4::tool {
 
 class BundleRun {
 public:
-  BundleRun(const runtime::Bundle &bundle, uint64_t seed)
-      : bundle(bundle), memory(seed), seed(seed) {}
+  BundleRun(const runtime::Bundle &bundle, uint64_t seed, unsigned processors)
+      : bundle(bundle), memory(seed), seed(seed) {
+    binding.processors = processors;
+  }
 
   /// Takes one `NAME=VALUE`.
   llvm::Error bind(llvm::StringRef spec);

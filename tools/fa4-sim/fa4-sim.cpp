@@ -69,6 +69,10 @@ static cl::opt<sim::ApproxMode> approxMode(
                clEnumValN(sim::ApproxMode::Jitter, "jitter", "seeded error within the bound"),
                clEnumValN(sim::ApproxMode::Edge, "edge", "always at the bound")),
     cl::cat(category));
+static cl::opt<unsigned>
+    processors("processors", cl::init(4),
+               cl::desc("Multiprocessors of the device: CTAs of a persistent kernel"),
+               cl::cat(category));
 static cl::opt<bool> spurious("spurious-try-wait", cl::desc("try_wait may fail for no reason"),
                               cl::cat(category));
 static cl::opt<bool> tmemZero("tmem-base-zero", cl::desc("Tensor memory starts at column 0"),
@@ -228,7 +232,7 @@ static int runBare(sim::Program &program) {
 
 /// Binds the arguments, runs all launches, writes the outputs.
 static int runBundle(const runtime::Bundle &bundle, sim::Program &program) {
-  tool::BundleRun run(bundle, seed);
+  tool::BundleRun run(bundle, seed, processors);
   for (const std::string &argument : arguments) {
     if (Error e = run.bind(argument)) {
       return unusable(std::move(e));

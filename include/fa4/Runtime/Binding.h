@@ -57,6 +57,7 @@ struct Binding {
   llvm::StringMap<BoundTensor> tensors; ///< workspaces too, without extents
   llvm::StringMap<int64_t> integers;
   llvm::StringMap<double> floats;
+  int64_t processors = 0; ///< multiprocessors of the device
 };
 
 } // namespace fa4::runtime

@@ -101,10 +101,18 @@ struct Launch {
   bool programmaticDependence = false;
 };
 
+/// What the compiled code takes for granted of its arguments.
+struct Condition {
+  Expr holds;           ///< not 0
+  std::string expected; ///< "extent 1 of 'q' to be 1024"
+  Expr value;           ///< what to quote if it does not hold
+};
+
 struct Bundle {
   std::string target; ///< "sm_100a"
   std::string ptx;    ///< file name, relative to the bundle
   std::vector<Argument> arguments;
+  std::vector<Condition> conditions;
   std::vector<Workspace> workspaces;
   std::vector<Launch> launches;
 };

@@ -36,6 +36,9 @@ public:
     Extent, ///< of a tensor, in elements
     Stride, ///< of a tensor, in bytes
     Scalar, ///< an integer scalar argument
+    /// Of the device that runs the launch: how many CTAs with all of a processor's
+    /// shared memory it holds.
+    Processors,
     Add,
     Sub,
     Mul,
@@ -54,6 +57,7 @@ public:
   static Expr extent(llvm::StringRef tensor, unsigned dim);
   static Expr stride(llvm::StringRef tensor, unsigned dim);
   static Expr scalar(llvm::StringRef name);
+  static Expr processors();
   static Expr make(Op op, std::vector<Expr> operands);
 
   Op getOp() const { return op; }

@@ -51,7 +51,8 @@ struct ResolvedLaunch {
   bool isEmpty() const { return !grid[0] || !grid[1] || !grid[2]; }
 };
 
-/// All tensors and scalars of the bundle are bound, with its types and ranks.
+/// All tensors and scalars of the bundle are bound, with its types and ranks, and
+/// its conditions hold.
 llvm::Error checkBinding(const Bundle &bundle, const Binding &binding);
 
 /// Bytes of each workspace, in the bundle's order; at least 1.

@@ -32,6 +32,7 @@ Binding sampleBinding(std::vector<int64_t> extents = {2, 300, 64}, int64_t n = 3
   binding.tensors["sums"] = bindDense(0x30000, ElementType::U8, {});
   binding.integers["n"] = n;
   binding.floats["scale"] = 0.5;
+  binding.processors = 2;
   return binding;
 }
 
@@ -46,6 +47,19 @@ T at(const ResolvedParameter &parameter, size_t offset = 0) {
   EXPECT_LE(offset + sizeof(T), parameter.bytes.size());
   std::memcpy(&value, parameter.bytes.data() + offset, sizeof(T));
   return value;
+}
+
+TEST(Resolve, ConditionsOfTheCode) {
+  Bundle bundle = sampleBundle();
+  EXPECT_EQ(llvm::toString(checkBinding(bundle, sampleBinding({2, 300, 72}))),
+            "expected extent 2 of 'q' to be 64, but got 72");
+  Binding small = sampleBinding();
+  small.processors = 1;
+  EXPECT_EQ(llvm::toString(checkBinding(bundle, small)),
+            "expected the device to have 2 processors or more, but got 1");
+  small.processors = 0;
+  EXPECT_EQ(llvm::toString(checkBinding(bundle, small)),
+            "expected the device's number of processors to be bound, but got 0");
 }
 
 TEST(Resolve, TheSampleByHand) {
