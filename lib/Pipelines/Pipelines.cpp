@@ -53,10 +53,37 @@ void fa4::buildAttnToCPUPipeline(OpPassManager &manager, const AttnToTileOptions
   manager.addPass(createConvertTileToCPU());
 }
 
+void fa4::buildTileToRolesPipeline(OpPassManager &manager) {
+  manager.addPass(tile::createTileVerifyT1());
+}
+
+void fa4::buildRolesToBarriersPipeline(OpPassManager &manager) { (void)manager; }
+
+void fa4::buildSimplifyBarriersPipeline(OpPassManager &manager) {
+  manager.addPass(tile::createTileVerifyT2());
+}
+
+void fa4::buildPlacedToNVVMPipeline(OpPassManager &manager) { (void)manager; }
+
+void fa4::buildTileToNVVMPipeline(OpPassManager &manager) {
+  buildTileToRolesPipeline(manager);
+  buildRolesToBarriersPipeline(manager);
+  buildSimplifyBarriersPipeline(manager);
+  buildPlacedToNVVMPipeline(manager);
+}
+
+void fa4::buildFullPipeline(OpPassManager &manager) {
+  buildAttnToTilePipeline(manager, AttnToTileOptions());
+  buildTileToNVVMPipeline(manager);
+}
+
 void fa4::registerPipelines() {
   PassPipelineRegistration<AttnToTileOptions>(
       "fa4-attn-to-tile", "attention to tile programs of one logical thread (T0)",
       buildAttnToTilePipeline);
   PassPipelineRegistration<AttnToTileOptions>(
       "fa4-attn-to-cpu", "attention to host loops on upstream dialects", buildAttnToCPUPipeline);
+  PassPipelineRegistration<>("fa4-tile-to-nvvm", "T0 kernels to the machine's dialects",
+                             buildTileToNVVMPipeline);
+  PassPipelineRegistration<>("fa4-full", "attention to the machine's dialects", buildFullPipeline);
 }

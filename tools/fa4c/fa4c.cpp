@@ -9,11 +9,13 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "DeviceCommand.h"
 #include "fa4/Driver/Entry.h"
 #include "fa4/Driver/HostProgram.h"
 #include "fa4/Driver/ReferenceAdapter.h"
 #include "fa4/Pipelines/Registration.h"
 #include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/Remarks.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
 #include "mlir/Parser/Parser.h"
@@ -21,35 +23,47 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/InitLLVM.h"
-#include "llvm/Support/ToolOutputFile.h"
+#include "llvm/Support/SourceMgr.h"
 
 #include <chrono>
 
 using namespace mlir;
 using namespace fa4;
 using namespace fa4::driver;
+using fa4::tool::Emit;
 
 namespace {
 
 enum ExitCode { Done = 0, Wrong = 1, Usage = 2 };
-enum class Emit { None, Attn, Tile, Upstream, LLVM };
 using Clock = std::chrono::steady_clock;
 
 namespace cl = llvm::cl;
 cl::OptionCategory category("fa4c options");
 cl::opt<std::string> inputFile(cl::Positional, cl::desc("<module.mlir>"), cl::init("-"),
                                cl::cat(category));
-cl::opt<std::string> target("target", cl::desc("What to compile for"), cl::value_desc("cpu"),
-                            cl::init("cpu"), cl::cat(category));
-cl::opt<Emit>
-    emitStage("emit", cl::desc("Print the module at a stage"),
-              cl::values(clEnumValN(Emit::Attn, "attn", "attn with defaults and schedule"),
-                         clEnumValN(Emit::Tile, "tile", "T0"),
-                         clEnumValN(Emit::Upstream, "mlir-cpu", "upstream dialects"),
-                         clEnumValN(Emit::LLVM, "llvm", "LLVM IR, before LLVM's passes")),
-              cl::init(Emit::None), cl::cat(category));
-cl::opt<std::string> outputFile("o", cl::desc("Where --emit prints"), cl::value_desc("file"),
-                                cl::init("-"), cl::cat(category));
+cl::opt<std::string> target("target", cl::desc("What to compile for"),
+                            cl::value_desc("cpu or a chip"), cl::init("cpu"), cl::cat(category));
+cl::opt<Emit> emitStage(
+    "emit", cl::desc("Write one stage; without it a GPU's bundle goes to the folder -o"),
+    cl::values(clEnumValN(Emit::Attn, "attn", "attn with defaults and schedule"),
+               clEnumValN(Emit::Tile, "tile", "T0, one logical thread"),
+               clEnumValN(Emit::Tile, "tile-t0", "the same"),
+               clEnumValN(Emit::T1, "tile-t1", "roles and channels (GPU)"),
+               clEnumValN(Emit::Barriers, "tile-barriers", "T2 before simplification (GPU)"),
+               clEnumValN(Emit::T2, "tile-t2", "placed, barriers and fences (GPU)"),
+               clEnumValN(Emit::Nvvm, "nvvm", "upstream dialects (GPU)"),
+               clEnumValN(Emit::HostMlir, "mlir-cpu", "upstream dialects (CPU)"),
+               clEnumValN(Emit::LLVM, "llvm", "LLVM IR: before LLVM's passes (CPU), after (GPU)"),
+               clEnumValN(Emit::Ptx, "ptx", "PTX (GPU)"),
+               clEnumValN(Emit::Cubin, "cubin", "machine code, by ptxas (GPU)"),
+               clEnumValN(Emit::Bundle, "bundle", "bundle, PTX, cubin, report (GPU)")),
+    cl::init(Emit::None), cl::cat(category));
+cl::opt<std::string> outputFile("o", cl::desc("Where to write: a file, a folder for a bundle"),
+                                cl::value_desc("path"), cl::init("-"), cl::cat(category));
+cl::opt<std::string> ptxasFile("ptxas", cl::desc("NVIDIA's assembler; default: looked for"),
+                               cl::value_desc("file"), cl::cat(category));
+cl::opt<std::string> remarks("remarks", cl::desc("Print remarks of passes that match"),
+                             cl::value_desc("regex"), cl::cat(category));
 cl::opt<bool> runIt("run", cl::desc("Run the entry"), cl::cat(category));
 cl::opt<bool> checkIt("check", cl::desc("Compare with the float64 reference (with --run)"),
                       cl::cat(category));
@@ -156,30 +170,27 @@ static llvm::Expected<InputOptions> parseInputOptions() {
 }
 
 static int emitModule(ModuleOp module) {
-  std::error_code code;
-  llvm::ToolOutputFile file(outputFile, code, llvm::sys::fs::OF_Text);
-  if (code) {
-    return report(llvm::createStringError("expected '" + outputFile +
-                                          "' to be writable, but got: " + code.message()),
-                  Usage);
-  }
   HostStage stage = emitStage == Emit::Attn   ? HostStage::Attn
                     : emitStage == Emit::Tile ? HostStage::Tile
                                               : HostStage::Upstream;
   if (failed(lowerForHost(module, stage))) {
     return Wrong;
   }
+  std::string text;
   if (emitStage == Emit::LLVM) {
-    llvm::Expected<std::string> text = printLLVMIR(module, Threading::Pool);
-    if (!text) {
-      return report(text.takeError(), Wrong);
+    llvm::Expected<std::string> code = printLLVMIR(module, Threading::Pool);
+    if (!code) {
+      return report(code.takeError(), Wrong);
     }
-    file.os() << *text;
+    text = std::move(*code);
   } else {
-    module.print(file.os());
-    file.os() << '\n';
+    llvm::raw_string_ostream stream(text);
+    module.print(stream);
+    stream << '\n';
   }
-  file.keep();
+  if (llvm::Error error = tool::writeFile(outputFile, text)) {
+    return report(std::move(error), Usage);
+  }
   return Done;
 }
 
@@ -292,25 +303,76 @@ static int runModule(ModuleOp module) {
   return checkIt ? checkRun(module, *entry, *arguments, results) : Done;
 }
 
+/// Whether the options go together.
+static llvm::Error checkOptions() {
+  bool forHost = target == "cpu";
+  if (!forHost) {
+    if (runIt || emitStage == Emit::HostMlir) {
+      return llvm::createStringError("expected --run and --emit=mlir-cpu only with --target=cpu, "
+                                     "but got --target=" +
+                                     target + "; fa4-sim runs bundles");
+    }
+    return llvm::Error::success();
+  }
+  if (runIt == (emitStage != Emit::None)) {
+    return llvm::createStringError("expected one of --run and --emit");
+  }
+  if (emitStage != Emit::None &&
+      !llvm::is_contained({Emit::Attn, Emit::Tile, Emit::HostMlir, Emit::LLVM}, Emit(emitStage))) {
+    return llvm::createStringError("expected a stage of the CPU (attn, tile, mlir-cpu, llvm), but "
+                                   "got one of a GPU; state it with --target");
+  }
+  return llvm::Error::success();
+}
+
+static int compileForDevice(ModuleOp module) {
+  tool::DeviceRequest request;
+  request.chip = target;
+  request.emit = emitStage;
+  request.inputFile = inputFile;
+  request.output = outputFile;
+  request.entry = entryName;
+  request.ptxas = ptxasFile;
+  llvm::Expected<bool> compiled = tool::runDeviceCommand(module, request);
+  if (!compiled) {
+    return report(compiled.takeError(), Usage);
+  }
+  return *compiled ? Done : Wrong;
+}
+
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   cl::HideUnrelatedOptions(category);
   cl::ParseCommandLineOptions(argc, argv, "FA4: compile and run attention\n");
-  if (target != "cpu") {
-    return report(llvm::createStringError("expected --target to be cpu, but got '" + target + "'"),
-                  Usage);
-  }
-  if (runIt == (emitStage != Emit::None)) {
-    return report(llvm::createStringError("expected one of --run and --emit"), Usage);
+  if (llvm::Error error = checkOptions()) {
+    return report(std::move(error), Usage);
   }
   DialectRegistry registry;
   mlir::registerAllDialects(registry);
   mlir::registerAllExtensions(registry);
   fa4::registerAllDialects(registry);
   MLIRContext context(registry);
-  OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(inputFile, &context);
+  llvm::SourceMgr sources;
+  SourceMgrDiagnosticHandler handler(sources, &context);
+  if (!remarks.empty()) {
+    remark::RemarkCategories categories;
+    categories.all = remarks;
+    // MLIR prints remarks as diagnostics, which the handler above takes.
+    if (failed(remark::enableOptimizationRemarks(
+            context, nullptr, std::make_unique<remark::RemarkEmittingPolicyAll>(), categories,
+            /*printAsEmitRemarks=*/true))) {
+      return report(llvm::createStringError("expected --remarks to be a regular expression, but "
+                                            "got '" +
+                                            remarks + "'"),
+                    Usage);
+    }
+  }
+  OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(inputFile, sources, &context);
   if (!module) {
     return Wrong;
+  }
+  if (target != "cpu") {
+    return compileForDevice(*module);
   }
   return runIt ? runModule(*module) : emitModule(*module);
 }

@@ -33,6 +33,24 @@ void buildAttnToTilePipeline(mlir::OpPassManager &manager, const AttnToTileOptio
 /// `fa4-attn-to-cpu`: the same, then to upstream dialects for the host.
 void buildAttnToCPUPipeline(mlir::OpPassManager &manager, const AttnToTileOptions &options);
 
+/// T0 to T1: memory, channels, roles.
+void buildTileToRolesPipeline(mlir::OpPassManager &manager);
+
+/// T1 to T2: every byte, column, register and barrier placed.
+void buildRolesToBarriersPipeline(mlir::OpPassManager &manager);
+
+/// T2 as it came from lowering: what is implied goes, fences come.
+void buildSimplifyBarriersPipeline(mlir::OpPassManager &manager);
+
+/// T2 to the machine's dialects.
+void buildPlacedToNVVMPipeline(mlir::OpPassManager &manager);
+
+/// `fa4-tile-to-nvvm`: T0 to the machine's dialects, the four above.
+void buildTileToNVVMPipeline(mlir::OpPassManager &manager);
+
+/// `fa4-full`: attention to the machine's dialects.
+void buildFullPipeline(mlir::OpPassManager &manager);
+
 /// Registers the pipelines under their names.
 void registerPipelines();
 

@@ -1,0 +1,149 @@
+//===- DeviceCompiler.cpp - from attention to PTX and a bundle ------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa4/Driver/DeviceCompiler.h"
+
+#include "fa4/Dialect/Attn/IR/AttnOps.h"
+#include "fa4/Dialect/Tile/IR/TileOps.h"
+#include "fa4/Driver/BundleBuilder.h"
+#include "fa4/Driver/DeviceCode.h"
+#include "fa4/Pipelines/Pipelines.h"
+#include "mlir/Pass/PassManager.h"
+
+using namespace mlir;
+
+namespace fa4::driver {
+
+static DeviceLevel levelOfKernel(tile::KernelOp kernel) {
+  Block &body = *kernel.getEntry();
+  auto holds = [&](auto op) { return !body.getOps<decltype(op)>().empty(); };
+  if (!holds(tile::RoleOp())) {
+    return DeviceLevel::T0;
+  }
+  // What is lowered but not simplified cannot be told from what is.
+  return holds(tile::ChannelOp()) || holds(tile::AllocOp()) ? DeviceLevel::T1 : DeviceLevel::T2;
+}
+
+DeviceLevel levelOf(ModuleOp module) {
+  DeviceLevel level = DeviceLevel::Machine;
+  module.walk([&](Operation *op) {
+    if (isa<attn::ForwardOp, attn::MergeOp>(op)) {
+      level = DeviceLevel::Attn;
+    } else if (auto kernel = dyn_cast<tile::KernelOp>(op)) {
+      level = std::min(level, levelOfKernel(kernel));
+    }
+  });
+  return level;
+}
+
+void DeviceCompiler::addTimeSince(llvm::StringRef stage, Clock::time_point start) {
+  addTime(stage, std::chrono::duration<double>(Clock::now() - start).count());
+}
+
+namespace {
+/// One stretch of the way and the level it ends at.
+struct Stretch {
+  DeviceLevel end;
+  llvm::StringLiteral stage, description;
+  void (*build)(OpPassManager &manager);
+};
+} // namespace
+
+static void buildToTile(OpPassManager &manager) {
+  buildAttnToTilePipeline(manager, AttnToTileOptions());
+}
+
+LogicalResult DeviceCompiler::lowerTo(DeviceLevel level) {
+  static constexpr Stretch stretches[] = {
+      {DeviceLevel::T0, "t0", "tile programs of one thread", buildToTile},
+      {DeviceLevel::T1, "t1", "roles and channels", buildTileToRolesPipeline},
+      {DeviceLevel::Barriers, "t2-lowered", "barriers", buildRolesToBarriersPipeline},
+      {DeviceLevel::T2, "t2", "placed barriers and fences", buildSimplifyBarriersPipeline},
+      {DeviceLevel::Machine, "nvvm", "the machine's dialects", buildPlacedToNVVMPipeline},
+  };
+  DeviceLevel current = levelOf(module);
+  for (const Stretch &stretch : stretches) {
+    if (stretch.end <= current || stretch.end > level) {
+      continue;
+    }
+    if (stretch.end == DeviceLevel::Machine) {
+      access = findKernelAccess(module);
+      if (kernels.empty()) {
+        kernels = reportKernels(module);
+      }
+    }
+    auto start = Clock::now();
+    PassManager manager(module.getContext());
+    stretch.build(manager);
+    if (failed(manager.run(module))) {
+      return failure();
+    }
+    addTimeSince(stretch.stage, start);
+    // Lowered and simplified barriers look alike.
+    DeviceLevel wanted = stretch.end == DeviceLevel::Barriers ? DeviceLevel::T2 : stretch.end;
+    if (levelOf(module) < wanted) {
+      return module.emitError("expected the passes up to '")
+             << stretch.stage << "' to leave " << stretch.description
+             << ", but got kernels of an earlier level";
+    }
+    if (stretch.end == DeviceLevel::Barriers || stretch.end == DeviceLevel::T2) {
+      kernels = reportKernels(module, kernels);
+    }
+  }
+  return success();
+}
+
+/// Errors of the libraries below as diagnostics of the module.
+template <typename T>
+static FailureOr<T> report(ModuleOp module, llvm::Expected<T> result) {
+  if (!result) {
+    return module.emitError(llvm::toString(result.takeError()));
+  }
+  return std::move(*result);
+}
+
+FailureOr<std::string> DeviceCompiler::emitLLVM(bool optimized) {
+  FailureOr<DeviceCode> code = report(module, DeviceCode::translate(module, target));
+  if (failed(code)) {
+    return failure();
+  }
+  if (optimized) {
+    code->optimize();
+  }
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  code->print(stream);
+  return text;
+}
+
+FailureOr<std::string> DeviceCompiler::emitPtx() {
+  auto start = Clock::now();
+  FailureOr<DeviceCode> code = report(module, DeviceCode::translate(module, target));
+  if (failed(code)) {
+    return failure();
+  }
+  addTimeSince("translate", start);
+  start = Clock::now();
+  code->optimize();
+  addTimeSince("optimize", start);
+  start = Clock::now();
+  FailureOr<std::string> ptx = report(module, code->emitPtx());
+  addTimeSince("ptx", start);
+  return ptx;
+}
+
+FailureOr<runtime::Bundle> DeviceCompiler::makeBundle(llvm::StringRef entry,
+                                                      llvm::ArrayRef<std::string> names,
+                                                      llvm::StringRef ptxFile) {
+  auto function = module.lookupSymbol<func::FuncOp>(entry);
+  if (!function) {
+    return module.emitError("expected the module to have the host function @")
+           << entry << ", but got none";
+  }
+  return buildBundle(function, names, access, target.chip, ptxFile);
+}
+
+} // namespace fa4::driver

@@ -1,0 +1,97 @@
+//===- KernelReport.cpp - what became of a schedule -----------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa4/Driver/KernelReport.h"
+
+#include "fa4/Dialect/Tile/IR/TileOps.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+
+namespace fa4::driver {
+
+static BarrierCounts countBarriers(tile::KernelOp kernel) {
+  BarrierCounts counts;
+  kernel.walk([&](Operation *op) {
+    if (auto barrier = dyn_cast<tile::BarrierOp>(op)) {
+      counts.barriers += (barrier.getEnd() - barrier.getStart()) / tile::BarrierOp::kBytes;
+    } else if (auto named = dyn_cast<tile::NamedBarrierOp>(op)) {
+      counts.namedBarriers += named.getLast() - named.getFirst() + 1;
+    }
+    counts.waits += isa<tile::BarrierWaitOp, tile::NamedSyncOp>(op);
+    counts.arrivals += isa<tile::BarrierArriveOp, tile::BarrierExpectOp, tile::BarrierCommitOp,
+                           tile::NamedArriveOp, tile::NamedSyncOp>(op);
+  });
+  return counts;
+}
+
+static KernelReport reportKernel(tile::KernelOp kernel) {
+  KernelReport report;
+  report.name = kernel.getSymName().str();
+  for (Operation &op : *kernel.getEntry()) {
+    if (auto role = dyn_cast<tile::RoleOp>(op)) {
+      report.roles.push_back({role.getSymName().str(), static_cast<int64_t>(role.getWarps()),
+                              static_cast<int64_t>(role.getReplicas()),
+                              static_cast<int64_t>(role.getFirstWarp().value_or(0)),
+                              static_cast<int64_t>(role.getRegs().value_or(0))});
+    } else if (auto alloc = dyn_cast<tile::PlacedAllocOp>(op)) {
+      report.allocations.push_back({alloc.getSymName().str(), alloc.getSpace() == tile::Space::Tmem,
+                                    static_cast<int64_t>(alloc.getStart()), alloc.getEnd(),
+                                    static_cast<int64_t>(alloc.getFamily())});
+    } else if (auto barrier = dyn_cast<tile::BarrierOp>(op)) {
+      report.barriers.push_back({barrier.getSymName().str(),
+                                 static_cast<int64_t>(barrier.getFamily() * barrier.getDepth()),
+                                 static_cast<int64_t>(barrier.getCount()),
+                                 static_cast<int64_t>(barrier.getStart())});
+    }
+  }
+  report.after = countBarriers(kernel);
+  report.before = report.after;
+  return report;
+}
+
+std::vector<KernelReport> reportKernels(ModuleOp module, llvm::ArrayRef<KernelReport> earlier) {
+  std::vector<KernelReport> reports;
+  for (auto kernel : module.getOps<tile::KernelOp>()) {
+    KernelReport report = reportKernel(kernel);
+    for (const KernelReport &old : earlier) {
+      if (old.name == report.name) {
+        report.before = old.after;
+      }
+    }
+    reports.push_back(std::move(report));
+  }
+  return reports;
+}
+
+void KernelReport::print(llvm::raw_ostream &os) const {
+  os << "kernel " << name << '\n';
+  for (const Role &role : roles) {
+    os << llvm::formatv("  role      {0,-14} warps {1} x {2} at {3}, registers {4}\n", role.name,
+                        role.warps, role.replicas, role.firstWarp, role.registers);
+  }
+  for (bool tensorMemory : {false, true}) {
+    for (const Allocation &alloc : allocations) {
+      if (alloc.isTensorMemory == tensorMemory) {
+        os << llvm::formatv(
+            "  {0}      {1,-14} {2} {3} to {4} in {5}\n", tensorMemory ? "tmem" : "smem",
+            alloc.name, tensorMemory ? "columns" : "bytes", alloc.start, alloc.end, alloc.elements);
+      }
+    }
+  }
+  for (const Barrier &barrier : barriers) {
+    os << llvm::formatv("  barrier   {0,-14} {1} of count {2} at {3}\n", barrier.name,
+                        barrier.slots, barrier.count, barrier.start);
+  }
+  auto counts = [&](llvm::StringRef when, const BarrierCounts &counts) {
+    os << llvm::formatv("  barriers  {0,-14} {1} mbarriers, {2} named, {3} waits, {4} arrivals\n",
+                        when, counts.barriers, counts.namedBarriers, counts.waits, counts.arrivals);
+  };
+  counts("as lowered", before);
+  counts("simplified", after);
+}
+
+} // namespace fa4::driver

@@ -1,0 +1,279 @@
+//===- DeviceCommand.cpp - fa4c for a GPU ---------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Files are functions of the module and the options alone; times go to standard
+// output only.
+//
+//===----------------------------------------------------------------------===//
+
+#include "DeviceCommand.h"
+
+#include "fa4/Dialect/FA4/IR/FA4Attributes.h"
+#include "fa4/Driver/DeviceCode.h"
+#include "fa4/Driver/DeviceCompiler.h"
+#include "fa4/Driver/Entry.h"
+#include "fa4/Driver/Ptxas.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/ToolOutputFile.h"
+
+using namespace mlir;
+using namespace fa4::driver;
+
+namespace fa4::tool {
+
+namespace path = llvm::sys::path;
+
+llvm::Error writeFile(llvm::StringRef path, llvm::StringRef text) {
+  std::error_code code;
+  llvm::ToolOutputFile file(path, code, llvm::sys::fs::OF_None);
+  if (code) {
+    return llvm::createStringError("expected '" + path +
+                                   "' to be writable, but got: " + code.message());
+  }
+  file.os() << text;
+  file.keep();
+  return llvm::Error::success();
+}
+
+/// The module's target; one that states none gets the table's row.
+static llvm::Expected<TargetInfo> settleTarget(ModuleOp module, const std::string &chip) {
+  const TargetInfo *row = lookupTarget(chip);
+  if (!row) {
+    return llvm::createStringError("expected --target to be cpu or one of " +
+                                   llvm::join(knownTargets(), ", ") + ", but got '" + chip + "'");
+  }
+  TargetAttr given = lookupTargetAttr(module);
+  if (!given) {
+    given = TargetAttr::get(module.getContext(), *row);
+    module->setAttr(targetAttrName, given);
+  }
+  if (given.getInfo().chip != chip) {
+    return llvm::createStringError("expected --target to be the chip that the module states, '" +
+                                   given.getInfo().chip + "', but got '" + chip + "'");
+  }
+  if (llvm::Error error = checkBackEnd(given.getInfo())) {
+    return error;
+  }
+  return given.getInfo();
+}
+
+namespace {
+/// Assembles PTX that may not be in a file of its own yet.
+class Assembler {
+public:
+  explicit Assembler(llvm::StringRef given) : ptxas(findPtxas(given)) {}
+  bool exists() const { return ptxas.has_value(); }
+
+  /// The cubin and what ptxas says about it.
+  llvm::Expected<std::pair<std::string, PtxasReport>> run(llvm::StringRef chip,
+                                                          llvm::StringRef ptx) const;
+
+private:
+  std::optional<std::string> ptxas;
+};
+
+/// A file that goes away with the scope.
+struct TemporaryFile {
+  explicit TemporaryFile(llvm::StringRef suffix)
+      : code(llvm::sys::fs::createTemporaryFile("fa4c", suffix, name)), remover(name) {}
+  llvm::SmallString<64> name;
+  std::error_code code;
+  llvm::FileRemover remover;
+};
+} // namespace
+
+llvm::Expected<std::pair<std::string, PtxasReport>> Assembler::run(llvm::StringRef chip,
+                                                                   llvm::StringRef ptx) const {
+  TemporaryFile source("ptx");
+  TemporaryFile result("cubin");
+  for (const TemporaryFile *file : {&source, &result}) {
+    if (file->code) {
+      return llvm::createStringError(file->code, "expected a temporary file for ptxas, but got: " +
+                                                     file->code.message());
+    }
+  }
+  if (llvm::Error error = writeFile(source.name, ptx)) {
+    return error;
+  }
+  llvm::Expected<PtxasReport> report = assemble(*ptxas, chip, source.name, result.name);
+  if (!report) {
+    return report.takeError();
+  }
+  auto cubin = llvm::MemoryBuffer::getFile(result.name, /*IsText=*/false,
+                                           /*RequiresNullTerminator=*/false);
+  if (!cubin) {
+    return llvm::createStringError(cubin.getError(), "expected ptxas to write a cubin, but got: " +
+                                                         cubin.getError().message());
+  }
+  return std::pair((*cubin)->getBuffer().str(), std::move(*report));
+}
+
+static DeviceLevel levelFor(Emit emit) {
+  switch (emit) {
+  case Emit::Attn:
+    return DeviceLevel::Attn;
+  case Emit::Tile:
+    return DeviceLevel::T0;
+  case Emit::T1:
+    return DeviceLevel::T1;
+  case Emit::Barriers:
+    return DeviceLevel::Barriers;
+  case Emit::T2:
+    return DeviceLevel::T2;
+  default:
+    return DeviceLevel::Machine;
+  }
+}
+
+static std::string printModule(ModuleOp module) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module.print(stream);
+  stream << '\n';
+  return text;
+}
+
+static void printReport(llvm::raw_ostream &os, const DeviceCompiler &compiler,
+                        const std::optional<PtxasReport> &assembled) {
+  for (const KernelReport &kernel : compiler.getKernels()) {
+    kernel.print(os);
+  }
+  if (!assembled) {
+    os << "ptxas     none found: no cubin\n";
+    return;
+  }
+  for (const KernelUsage &kernel : assembled->kernels) {
+    os << "ptxas     " << kernel.name << ": registers " << kernel.registers << ", stack bytes "
+       << kernel.stackBytes << ", spill stores " << kernel.spillStoreBytes << ", spill loads "
+       << kernel.spillLoadBytes << '\n';
+  }
+  for (const std::string &note : assembled->notes) {
+    os << "ptxas     note: " << note << '\n';
+  }
+}
+
+static llvm::Expected<bool> emitBundle(DeviceCompiler &compiler, const DeviceRequest &request,
+                                       llvm::StringRef entry, llvm::ArrayRef<std::string> names) {
+  if (request.output == "-") {
+    return llvm::createStringError("expected -o to be a folder for the bundle, but got none");
+  }
+  std::string stem = request.inputFile == "-" ? "kernel" : path::stem(request.inputFile).str();
+  if (failed(compiler.lowerTo(DeviceLevel::Machine))) {
+    return false;
+  }
+  FailureOr<runtime::Bundle> bundle = compiler.makeBundle(entry, names, stem + ".ptx");
+  FailureOr<std::string> ptx = compiler.emitPtx();
+  if (failed(bundle) || failed(ptx)) {
+    return false;
+  }
+  if (std::error_code code = llvm::sys::fs::create_directories(request.output)) {
+    return llvm::createStringError(code, "expected '" + request.output +
+                                             "' to be a folder, but got: " + code.message());
+  }
+  auto write = [&](llvm::StringRef extension, llvm::StringRef text) {
+    llvm::SmallString<128> file(request.output);
+    path::append(file, stem + extension);
+    llvm::outs() << "wrote " << file << '\n';
+    return writeFile(file, text);
+  };
+  std::string json;
+  llvm::raw_string_ostream jsonStream(json);
+  runtime::writeBundle(jsonStream, *bundle);
+  if (llvm::Error error = llvm::joinErrors(write(".json", json), write(".ptx", *ptx))) {
+    return std::move(error);
+  }
+  std::optional<PtxasReport> assembled;
+  Assembler assembler(request.ptxas);
+  if (assembler.exists()) {
+    auto start = std::chrono::steady_clock::now();
+    auto result = assembler.run(request.chip, *ptx);
+    if (!result) {
+      return result.takeError();
+    }
+    compiler.addTime(
+        "ptxas", std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    if (llvm::Error error = write(".cubin", result->first)) {
+      return std::move(error);
+    }
+    assembled = std::move(result->second);
+  }
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  printReport(stream, compiler, assembled);
+  if (llvm::Error error = write(".report.txt", text)) {
+    return std::move(error);
+  }
+  llvm::outs() << text;
+  for (const StageTime &time : compiler.getTimes()) {
+    llvm::outs() << "seconds   " << llvm::format("%-14s %.4f", time.stage.c_str(), time.seconds)
+                 << '\n';
+  }
+  return true;
+}
+
+llvm::Expected<bool> runDeviceCommand(ModuleOp module, const DeviceRequest &request) {
+  llvm::Expected<TargetInfo> target = settleTarget(module, request.chip);
+  if (!target) {
+    return target.takeError();
+  }
+  DeviceCompiler compiler(module, *target);
+  if (request.emit == Emit::None || request.emit == Emit::Bundle) {
+    llvm::Expected<Entry> entry = Entry::find(module, request.entry);
+    if (!entry) {
+      return entry.takeError();
+    }
+    std::vector<std::string> names;
+    for (unsigned number = 0; number < entry->getNumArguments(); ++number) {
+      names.push_back(entry->getArgumentName(number).str());
+    }
+    // The function itself may be replaced on the way.
+    std::string name = entry->getFunction().getSymName().str();
+    return emitBundle(compiler, request, name, names);
+  }
+  if (failed(compiler.lowerTo(levelFor(request.emit)))) {
+    return false;
+  }
+  std::string text;
+  if (request.emit == Emit::LLVM) {
+    FailureOr<std::string> code = compiler.emitLLVM(/*optimized=*/true);
+    if (failed(code)) {
+      return false;
+    }
+    text = std::move(*code);
+  } else if (request.emit == Emit::Ptx || request.emit == Emit::Cubin) {
+    FailureOr<std::string> ptx = compiler.emitPtx();
+    if (failed(ptx)) {
+      return false;
+    }
+    text = std::move(*ptx);
+  } else {
+    text = printModule(module);
+  }
+  if (request.emit == Emit::Cubin) {
+    Assembler assembler(request.ptxas);
+    if (!assembler.exists()) {
+      return llvm::createStringError("expected ptxas to be on PATH, in CUDA's folder or in the "
+                                     "Python package nvidia-cuda-nvcc, but got none; state it with "
+                                     "--ptxas");
+    }
+    auto result = assembler.run(request.chip, text);
+    if (!result) {
+      return result.takeError();
+    }
+    text = std::move(result->first);
+  }
+  if (llvm::Error error = writeFile(request.output, text)) {
+    return std::move(error);
+  }
+  return true;
+}
+
+} // namespace fa4::tool
