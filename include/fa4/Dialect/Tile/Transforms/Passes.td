@@ -181,4 +181,33 @@ def TileSplitRange : Pass<"tile-split-range", "::fa4::tile::KernelOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 
+//===----------------------------------------------------------------------===//
+// T2 to T2: fences.
+//===----------------------------------------------------------------------===//
+
+def TileInsertFences : Pass<"tile-insert-fences", "::fa4::tile::KernelOp"> {
+  let summary = "Insert the fences that hand-overs of memory need";
+  let description = [{
+    *Requires* a T2 kernel whose barriers order all conflicting accesses.
+
+    *Ensures* that on every path of hand-overs between two conflicting accesses
+    each hop carries the order:
+
+    * tensor memory: loads and stores are waited for (`tmem_loads`, `tmem_stores`)
+      and a `before` stands behind them before the hand-over, an `after` between the
+      hand-over and the next access or hand-over of the receiver, also where the
+      receiver only passes the order on; a commit pays for its products;
+    * one thread's loads and stores of the same columns are waited for in between;
+    * generic writes that an engine reads or overwrites have a `proxy` fence before
+      they are handed over;
+    * products on registers that were touched have a `wgmma` fence;
+    * barriers are made visible (`init`) before the CTA meets in set-up.
+
+    Fences that are there count; a second run changes nothing.
+
+    *Fails when* a kernel with barriers has no set-up.
+  }];
+  let statistics = [Statistic<"numFences", "num-fences", "fences inserted">];
+}
+
 #endif // FA4_DIALECT_TILE_TRANSFORMS_PASSES_TD
