@@ -98,6 +98,28 @@ int64_t HostArray::positionOf(llvm::ArrayRef<int64_t> index) const {
   return position;
 }
 
+llvm::MutableArrayRef<uint8_t> HostArray::getSpan() {
+  if (numElements() == 0) {
+    return {};
+  }
+  int64_t last = offset;
+  for (auto [extent, stride] : llvm::zip_equal(shape, strides)) {
+    last += (extent - 1) * stride;
+  }
+  auto size = static_cast<int64_t>(npyTypeBytes(type));
+  return {reinterpret_cast<uint8_t *>(bytes.get()) + offset * size,
+          static_cast<size_t>((last + 1 - offset) * size)};
+}
+
+void HostArray::copyElements(llvm::ArrayRef<uint8_t> span) {
+  unsigned size = npyTypeBytes(type);
+  llvm::MutableArrayRef<uint8_t> own = getSpan();
+  forEach([&](llvm::ArrayRef<int64_t> index, int64_t) {
+    int64_t at = (positionOf(index) - offset) * size;
+    std::memcpy(own.data() + at, span.data() + at, size);
+  });
+}
+
 double HostArray::getAt(int64_t position) const {
   const char *address = bytes.get() + position * static_cast<int64_t>(npyTypeBytes(type));
   auto read = [&](auto value) {

@@ -8,6 +8,9 @@
 // RUN: %python %S/Inputs/compare.py %t.half.npy %t.whole.npy 0.5 | FileCheck %s --check-prefix=SAME
 // RUN: fa4-sim %t/nvvm-bundle.json --arg=arg0=random:0x4 --arg=arg1=1.0 --speed | FileCheck %s --check-prefix=EMPTY
 // RUN: not fa4-sim %t/nvvm-bundle.json --arg=arg0=random:300x8 --arg=arg1=1.0 2>&1 | FileCheck %s --check-prefix=EXTENT
+// RUN: fa4c --target=sm_100a --run --shape arg0=300x4 --scalar arg1=2 --processors=2 --output arg0=%t.twice.npy %s | FileCheck %s --check-prefix=RAN
+// RUN: fa4c --target=sm_100a --run --shape arg0=300x4 --scalar arg1=1 --processors=3 --output arg0=%t.once.npy %s | FileCheck %s --check-prefix=RAN
+// RUN: %python %S/Inputs/compare.py %t.twice.npy %t.once.npy 2 | FileCheck %s --check-prefix=SAME
 // RUN: fa4c --target=sm_100a --emit=llvm %s | FileCheck %s --check-prefix=LLVM
 // RUN: fa4c --target=sm_100a --emit=cubin --ptxas=%S/Inputs/ptxas %s | FileCheck %s --check-prefix=CUBIN
 // RUN: not fa4c --target=sm_100a --emit=cubin --ptxas=%t.none %s 2>&1 | FileCheck %s --check-prefix=NOPTXAS
@@ -37,6 +40,7 @@
 // PTX: .reqntid 128
 // PTX: .loc
 
+// RAN: compiled to PTX in {{.*}} s, simulated {{[23]}} clusters
 // SAME: equal
 // EMPTY: 0 clusters
 // EXTENT: error: expected extent 1 of 'arg0' to be 4, but got 8

@@ -1,6 +1,6 @@
 // RUN: not fa4c %s 2>&1 | FileCheck %s --check-prefix=MODE
 // RUN: not fa4c --run --emit=tile %s 2>&1 | FileCheck %s --check-prefix=MODE
-// RUN: not fa4c --target=tpu --run %s 2>&1 | FileCheck %s --check-prefix=TARGET
+// RUN: not fa4c --target=tpu --run --entry=f --scalar arg1=1 %s 2>&1 | FileCheck %s --check-prefix=TARGET
 // RUN: not fa4c --target=tpu --emit=ptx %s 2>&1 | FileCheck %s --check-prefix=CHIP
 // RUN: not fa4c --target=sm_90a --emit=ptx %s 2>&1 | FileCheck %s --check-prefix=OTHER
 // RUN: not fa4c --emit=ptx %s 2>&1 | FileCheck %s --check-prefix=STAGE
@@ -16,7 +16,7 @@
 // RUN: not fa4c --run --entry=f --scalar arg1=1 --output y=%t.y.npy %s 2>&1 | FileCheck %s --check-prefix=OUTPUT
 
 // MODE: error: expected one of --run and --emit
-// TARGET: error: expected --run and --emit=mlir-cpu only with --target=cpu, but got --target=tpu; fa4-sim runs bundles
+// TARGET: error: expected --target to be cpu or one of sm_90a, sm_100a, sm_103a, but got 'tpu'
 // CHIP: error: expected --target to be cpu or one of sm_90a, sm_100a, sm_103a, but got 'tpu'
 // OTHER: error: expected --target to be the chip that the module states, 'sm_100a', but got 'sm_90a'
 // STAGE: error: expected a stage of the CPU (attn, tile, mlir-cpu, llvm), but got one of a GPU; state it with --target

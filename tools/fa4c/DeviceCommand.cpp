@@ -43,8 +43,7 @@ llvm::Error writeFile(llvm::StringRef path, llvm::StringRef text) {
   return llvm::Error::success();
 }
 
-/// The module's target; one that states none gets the table's row.
-static llvm::Expected<TargetInfo> settleTarget(ModuleOp module, const std::string &chip) {
+llvm::Expected<TargetInfo> settleTarget(ModuleOp module, const std::string &chip) {
   const TargetInfo *row = lookupTarget(chip);
   if (!row) {
     return llvm::createStringError("expected --target to be cpu or one of " +

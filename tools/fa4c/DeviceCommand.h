@@ -7,6 +7,7 @@
 #ifndef FA4_TOOLS_FA4C_DEVICECOMMAND_H
 #define FA4_TOOLS_FA4C_DEVICECOMMAND_H
 
+#include "fa4/Target/TargetInfo.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/Support/Error.h"
 
@@ -28,6 +29,10 @@ struct DeviceRequest {
 /// Compiles `module` in place and writes what is asked for. False: it does not
 /// compile, which its diagnostics say; an error: files or the request are wrong.
 llvm::Expected<bool> runDeviceCommand(mlir::ModuleOp module, const DeviceRequest &request);
+
+/// The target that `module` states; one that states none gets the table's row for
+/// `chip`.
+llvm::Expected<TargetInfo> settleTarget(mlir::ModuleOp module, const std::string &chip);
 
 /// Writes `text` to the file `path`, `-` for standard output.
 llvm::Error writeFile(llvm::StringRef path, llvm::StringRef text);

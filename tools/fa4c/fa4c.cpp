@@ -13,6 +13,7 @@
 #include "fa4/Driver/Entry.h"
 #include "fa4/Driver/HostProgram.h"
 #include "fa4/Driver/ReferenceAdapter.h"
+#include "fa4/Driver/SimulatedProgram.h"
 #include "fa4/Pipelines/Registration.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/Remarks.h"
@@ -64,7 +65,11 @@ cl::opt<std::string> ptxasFile("ptxas", cl::desc("NVIDIA's assembler; default: l
                                cl::value_desc("file"), cl::cat(category));
 cl::opt<std::string> remarks("remarks", cl::desc("Print remarks of passes that match"),
                              cl::value_desc("regex"), cl::cat(category));
-cl::opt<bool> runIt("run", cl::desc("Run the entry"), cl::cat(category));
+cl::opt<bool> runIt("run", cl::desc("Run the entry: on this CPU, or a GPU's code in the simulator"),
+                    cl::cat(category));
+cl::opt<unsigned> processors("processors",
+                             cl::desc("Multiprocessors of the simulated device (with --run)"),
+                             cl::init(4), cl::cat(category));
 cl::opt<bool> checkIt("check", cl::desc("Compare with the float64 reference (with --run)"),
                       cl::cat(category));
 cl::opt<std::string> entryName("entry",
@@ -242,6 +247,60 @@ static int checkRun(ModuleOp module, const Entry &entry, llvm::ArrayRef<Argument
   return Done;
 }
 
+static double secondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+static int runOnHost(ModuleOp module, const Entry &entry, std::vector<Argument> &arguments,
+                     std::vector<HostArray> &results) {
+  auto start = Clock::now();
+  auto program = HostProgram::create(module, Threading::Pool);
+  if (!program) {
+    return report(program.takeError(), Wrong);
+  }
+  double compileTime = secondsSince(start);
+  double best = std::numeric_limits<double>::infinity();
+  for (unsigned run = 0; run < std::max(1U, unsigned(repeat)); ++run) {
+    start = Clock::now();
+    auto returned = (*program)->run(entry.getFunction().getSymName(), arguments);
+    best = std::min(best, secondsSince(start));
+    if (!returned) {
+      return report(returned.takeError(), Usage);
+    }
+    results = std::move(*returned);
+  }
+  llvm::outs() << "compiled in " << llvm::format("%.2f", compileTime) << " s, kernel "
+               << llvm::format("%.2f", best * 1e3) << " ms (best of "
+               << std::max(1U, unsigned(repeat)) << ")\n";
+  return Done;
+}
+
+static int runSimulated(ModuleOp module, const Entry &entry, std::vector<Argument> &arguments) {
+  llvm::Expected<TargetInfo> info = tool::settleTarget(module, target);
+  if (!info) {
+    return report(info.takeError(), Usage);
+  }
+  auto start = Clock::now();
+  auto program = SimulatedProgram::create(module, entry, *info);
+  if (!program) {
+    return report(program.takeError(), Wrong);
+  }
+  double compileTime = secondsSince(start);
+  SimulationOptions options;
+  options.processors = processors;
+  start = Clock::now();
+  if (llvm::Error error = (*program)->run(arguments, options)) {
+    return report(std::move(error), Wrong);
+  }
+  const sim::Statistics &statistics = (*program)->getStatistics();
+  llvm::outs() << "compiled to PTX in " << llvm::format("%.2f", compileTime) << " s, simulated "
+               << statistics.clusters << " clusters, "
+               << llvm::format("%.2f", static_cast<double>(statistics.warpInstructions) * 1e-6)
+               << " M warp instructions, in " << llvm::format("%.2f", secondsSince(start))
+               << " s\n";
+  return Done;
+}
+
 static int runModule(ModuleOp module) {
   llvm::Expected<InputOptions> options = parseInputOptions();
   if (!options) {
@@ -263,27 +322,12 @@ static int runModule(ModuleOp module) {
   if (!arguments) {
     return report(arguments.takeError(), Usage);
   }
-  auto start = Clock::now();
-  auto program = HostProgram::create(module, Threading::Pool);
-  if (!program) {
-    return report(program.takeError(), Wrong);
-  }
-  std::chrono::duration<double> compileTime = Clock::now() - start;
-  double best = std::numeric_limits<double>::infinity();
   std::vector<HostArray> results;
-  for (unsigned run = 0; run < std::max(1U, unsigned(repeat)); ++run) {
-    start = Clock::now();
-    auto returned = (*program)->run(entry->getFunction().getSymName(), *arguments);
-    std::chrono::duration<double, std::milli> time = Clock::now() - start;
-    if (!returned) {
-      return report(returned.takeError(), Usage);
-    }
-    results = std::move(*returned);
-    best = std::min(best, time.count());
+  int code = target == "cpu" ? runOnHost(module, *entry, *arguments, results)
+                             : runSimulated(module, *entry, *arguments);
+  if (code != Done) {
+    return code;
   }
-  llvm::outs() << "compiled in " << llvm::format("%.2f", compileTime.count()) << " s, kernel "
-               << llvm::format("%.2f", best) << " ms (best of " << std::max(1U, unsigned(repeat))
-               << ")\n";
   for (const std::string &text : outputs) {
     auto assignment = splitAssignment(text, "output");
     if (!assignment) {
@@ -307,10 +351,13 @@ static int runModule(ModuleOp module) {
 static llvm::Error checkOptions() {
   bool forHost = target == "cpu";
   if (!forHost) {
-    if (runIt || emitStage == Emit::HostMlir) {
-      return llvm::createStringError("expected --run and --emit=mlir-cpu only with --target=cpu, "
-                                     "but got --target=" +
-                                     target + "; fa4-sim runs bundles");
+    if (emitStage == Emit::HostMlir) {
+      return llvm::createStringError("expected --emit=mlir-cpu only with --target=cpu, but got "
+                                     "--target=" +
+                                     target);
+    }
+    if (runIt && emitStage != Emit::None) {
+      return llvm::createStringError("expected at most one of --run and --emit");
     }
     return llvm::Error::success();
   }
@@ -371,7 +418,7 @@ int main(int argc, char **argv) {
   if (!module) {
     return Wrong;
   }
-  if (target != "cpu") {
+  if (target != "cpu" && !runIt) {
     return compileForDevice(*module);
   }
   return runIt ? runModule(*module) : emitModule(*module);

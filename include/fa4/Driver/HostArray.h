@@ -50,6 +50,11 @@ public:
   /// Calls `body` with every index in row-major order and its number.
   void forEach(llvm::function_ref<void(llvm::ArrayRef<int64_t> index, int64_t number)> body) const;
 
+  /// The bytes from the first element to the last, with what stands between.
+  llvm::MutableArrayRef<uint8_t> getSpan();
+  /// Takes the elements from `span`, which is laid out as this array's.
+  void copyElements(llvm::ArrayRef<uint8_t> span);
+
   /// Valid as long as the array is.
   MemRefDescriptor describe();
 
