@@ -8,6 +8,7 @@
 
 #include "fa4/Conversion/AttnToTile.h"
 #include "fa4/Conversion/TileToCPU.h"
+#include "fa4/Conversion/TileToNVVM.h"
 #include "fa4/Dialect/Attn/IR/AttnDialect.h"
 #include "fa4/Dialect/Attn/Transforms/BufferizableOpInterfaceImpl.h"
 #include "fa4/Dialect/Attn/Transforms/Passes.h"

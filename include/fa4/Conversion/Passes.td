@@ -78,4 +78,37 @@ def ConvertTileToCPU : Pass<"convert-tile-to-cpu", "::mlir::ModuleOp"> {
   ];
 }
 
+def ConvertTileToNVVM : Pass<"convert-tile-to-nvvm", "::mlir::ModuleOp"> {
+  let summary = "T2 kernels as functions of nvvm and llvm";
+  let description = [{
+    Every `tile.kernel` becomes an `llvm.func` of the same name: set-up, a switch
+    on the warp, one block per role, tear-down. A role of one lane runs on one
+    elected lane. Thread r of a role holds row r of its tiles. The threads of a CTA
+    are those of the roles, filled up to whole warpgroups; idle warps give their
+    registers back and leave.
+
+    Parameters stand in the order of the kernel's arguments, as far as they are
+    used: of a global one tensor map per box and swizzle, then, if threads access
+    it, pointer, strides and extents. `fa4.param` on each and `fa4.launch` on the
+    function say what the host has to give.
+
+    Requires: kernels at T2 (after tile-verify-t2).
+
+    Ensures: no op or type of `tile` is left in the kernels; only `llvm` and `nvvm`.
+    Launches (`tile.launch`) stay.
+
+    Fails when: a kernel has an op, a layout or a type without a lowering: pairs
+    of CTAs, dynamic work, products of fragments, tiles spread otherwise than by
+    rows.
+  }];
+  let statistics = [
+    Statistic<"numKernels", "num-kernels", "kernels converted">,
+  ];
+  let dependentDialects = [
+    "::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect", "::mlir::arith::ArithDialect",
+    "::mlir::cf::ControlFlowDialect", "::mlir::math::MathDialect", "::mlir::scf::SCFDialect",
+    "::mlir::ub::UBDialect", "::mlir::vector::VectorDialect",
+  ];
+}
+
 #endif // FA4_CONVERSION_PASSES_TD

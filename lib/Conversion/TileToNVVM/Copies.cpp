@@ -1,0 +1,136 @@
+//===- Copies.cpp - tensor copies -----------------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The copy engine swizzles rows no wider than the swizzle, so a tile travels in
+// panels: boxes beside each other along the innermost dimension, one map for all.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Frame.h"
+
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+
+using namespace mlir;
+using namespace fa4::tile;
+using namespace fa4::tile::gpu;
+
+namespace {
+/// The panels of one copy.
+class PanelCopy {
+public:
+  PanelCopy(const Lowering &lowering, ViewOp view, Value global, ValueRange coordinates)
+      : view(view), type(cast<GlobalType>(global.getType())), box(tensorBoxOf(view, type)),
+        coordinates(coordinates) {
+    for (const TensorMap &candidate : lowering.global(global).maps) {
+      if (candidate.box == box.box && candidate.swizzle == box.swizzle) {
+        map = candidate.pointer;
+      }
+    }
+  }
+
+  int64_t count() const { return box.panels; }
+  int64_t byteOffset(int64_t panel) const { return panel == 0 ? 0 : panel * getPanelPitch(view); }
+
+  /// The first element of a panel, innermost dimension first.
+  SmallVector<Value> start(OpBuilder &b, Location loc, int64_t panel) const {
+    SmallVector<Value> elements;
+    for (int64_t dim = type.getRank() - 1; dim >= 0; --dim) {
+      Value element;
+      if (dim < static_cast<int64_t>(coordinates.size())) {
+        element = coordinates[dim];
+        int64_t extent = type.getBox()[dim];
+        if (extent != 1) {
+          element = LLVM::MulOp::create(b, loc, element, i32Constant(b, loc, extent));
+        }
+      }
+      int64_t inside = dim == type.getRank() - 1 ? panel * box.box.back() : 0;
+      if (!element) {
+        element = i32Constant(b, loc, inside);
+      } else if (inside != 0) {
+        element = LLVM::AddOp::create(b, loc, element, i32Constant(b, loc, inside));
+      }
+      elements.push_back(element);
+    }
+    return elements;
+  }
+
+  ViewOp view;
+  GlobalType type;
+  TensorBox box;
+  ValueRange coordinates;
+  Value map;
+};
+
+SmallVector<Value> flatten(ArrayRef<ValueRange> ranges) {
+  SmallVector<Value> values;
+  for (ValueRange range : ranges) {
+    llvm::append_range(values, range);
+  }
+  return values;
+}
+
+struct IssueLoadLowering : LoweringPattern<IssueLoadOp> {
+  using LoweringPattern::LoweringPattern;
+
+  LogicalResult matchAndRewrite(IssueLoadOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
+    Location loc = op.getLoc();
+    const RoleContext &role = lowering.role(op);
+    SmallVector<Value> coordinates = flatten(adaptor.getCoordinates());
+    PanelCopy copy(lowering, lowering.view(op.getViewAttr()), op.getGlobal(), coordinates);
+    Place place(op.getViewAttr(), op.getSlot(), adaptor.getSlot(), adaptor.getViewElement(),
+                op.getStaticViewElementAttr());
+    Place signal(op.getBarrierAttr(), op.getCursor(), adaptor.getCursor(), adaptor.getElement(),
+                 op.getStaticElementAttr());
+    lowering.emitByOne(b, loc, role, [&](OpBuilder &b) {
+      Value barrier = lowering.barrierPointer(b, loc, role, signal);
+      for (int64_t panel = 0; panel < copy.count(); ++panel) {
+        Value target = lowering.smemPointer(b, loc, role, place, copy.byteOffset(panel));
+        NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
+            b, loc, target, copy.map, copy.start(b, loc, panel), barrier, ValueRange(), Value(),
+            Value(), NVVM::TMALoadMode::TILE, /*isCTAOnly=*/true, NVVM::CTAGroupKindAttr(),
+            Value());
+      }
+    });
+    b.eraseOp(op);
+    return success();
+  }
+};
+
+struct IssueStoreLowering : LoweringPattern<IssueStoreOp> {
+  using LoweringPattern::LoweringPattern;
+
+  LogicalResult matchAndRewrite(IssueStoreOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
+    Location loc = op.getLoc();
+    const RoleContext &role = lowering.role(op);
+    SmallVector<Value> coordinates = flatten(adaptor.getCoordinates());
+    PanelCopy copy(lowering, lowering.view(op.getViewAttr()), op.getGlobal(), coordinates);
+    Place place(op.getViewAttr(), op.getSlot(), adaptor.getSlot(), adaptor.getViewElement(),
+                op.getStaticViewElementAttr());
+    lowering.emitByOne(b, loc, role, [&](OpBuilder &b) {
+      for (int64_t panel = 0; panel < copy.count(); ++panel) {
+        Value source = lowering.smemPointer(b, loc, role, place, copy.byteOffset(panel));
+        SmallVector<Value> start = copy.start(b, loc, panel);
+        if (op.getAdd()) {
+          NVVM::CpAsyncBulkTensorReduceOp::create(b, loc, copy.map, source, NVVM::TMAReduxKind::ADD,
+                                                  NVVM::TMAStoreMode::TILE, start, Value());
+        } else {
+          NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp::create(
+              b, loc, copy.map, source, start, Value(), NVVM::TMAStoreMode::TILE, Value());
+        }
+      }
+    });
+    b.eraseOp(op);
+    return success();
+  }
+};
+} // namespace
+
+void fa4::tile::gpu::populateCopyPatterns(const TileToNVVMTypeConverter &converter,
+                                          RewritePatternSet &patterns, const Lowering &lowering) {
+  patterns.add<IssueLoadLowering, IssueStoreLowering>(converter, patterns.getContext(), lowering);
+}

@@ -1,0 +1,199 @@
+//===- Lowering.h - from T2 to the machine's dialects -----------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A kernel is lowered in three steps. The frame (Frame.cpp) makes the function:
+// parameters, set-up, one block per role with the role's ops moved into it, tile
+// loops as scf.for. Patterns then replace the ops of the tile dialect one by one;
+// they may emit nvvm, llvm, arith, math, vector and scf, structured. At last
+// upstream patterns lower these. Patterns find what the frame made, and the
+// kernel's symbols, in `Lowering`.
+//
+// The thread of row r of a role holds row r: a tile of MxN is one `vector<Nxt>`
+// per thread, a rank-1 tile one scalar, a cursor its slot (if the ring has more
+// than one) and its parity.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA4_LIB_CONVERSION_TILETONVVM_LOWERING_H
+#define FA4_LIB_CONVERSION_TILETONVVM_LOWERING_H
+
+#include "fa4/Dialect/Tile/IR/TileOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Transforms/DialectConversion.h"
+#include "llvm/ADT/DenseMap.h"
+
+#include <optional>
+
+namespace fa4::tile::gpu {
+
+// NVVM's address spaces.
+constexpr unsigned kGlobalSpace = 1;
+constexpr unsigned kSharedSpace = 3;
+constexpr unsigned kTensorSpace = 6;
+
+/// One shared memory for all kernels of a module: `extern .shared`, sized at launch.
+constexpr llvm::StringLiteral kSharedMemoryName = "fa4_shared_memory";
+
+/// What the frame gives to the ops of one role. Values stand at the head of the
+/// role's block and dominate all of it.
+struct RoleContext {
+  /// The start of shared memory, opaque to LLVM, so that it is not built anew at
+  /// every use.
+  mlir::Value smem;
+  /// The address of tensor memory, an i32; null if the kernel has none.
+  mlir::Value tmem;
+  /// The thread's number in its replica, its warp's (uniform), its lane; i32.
+  mlir::Value thread;
+  mlir::Value warp;
+  mlir::Value lane;
+  int64_t warps = 1;
+  /// The whole role runs on one lane, elected before.
+  bool onOneLane = false;
+  /// Otherwise: whether this thread issues and commits for the role. Null if
+  /// nobody does.
+  mlir::Value issues;
+  /// The named barrier of role_sync, an i32; null if the role has none.
+  mlir::Value syncBarrier;
+};
+
+/// A tensor map: a box of a global, swizzled as it lies in shared memory.
+struct TensorMap {
+  llvm::SmallVector<int64_t> box;
+  int64_t swizzle;
+  mlir::Value pointer;
+};
+
+/// A kernel argument of type `!tile.global`. Pointer, strides (bytes, i64) and
+/// extents (i32) are there only if threads access the global.
+struct GlobalContext {
+  unsigned argument;
+  llvm::SmallVector<TensorMap, 2> maps;
+  mlir::Value pointer;
+  llvm::SmallVector<mlir::Value> strides;
+  llvm::SmallVector<mlir::Value> extents;
+};
+
+/// How an op at T2 names an element and a slot of a view or barrier: by name, the
+/// cursor's type before conversion, and converted values.
+struct Place {
+  /// `handle` is the op's cursor or null, `cursor` and `element` the adaptor's.
+  Place(mlir::FlatSymbolRefAttr symbol, mlir::Value handle, mlir::ValueRange cursor,
+        mlir::ValueRange element, mlir::IntegerAttr staticElement);
+
+  mlir::FlatSymbolRefAttr symbol;
+  int64_t depth = 1;
+  /// The values of the cursor; empty without one.
+  mlir::ValueRange cursor;
+  int64_t knownElement = 0;
+  /// The element if it is not known, an i32.
+  mlir::Value element;
+};
+
+/// Byte distance between the panels of a swizzled view: columns as wide as the
+/// swizzle, row after row.
+int64_t getPanelPitch(ViewOp view);
+
+class Lowering {
+public:
+  explicit Lowering(KernelOp kernel);
+
+  const TargetInfo &target() const { return KernelOp(kernel).getTarget().getInfo(); }
+  ViewOp view(mlir::FlatSymbolRefAttr name) const { return views.lookup(name.getAttr()); }
+  PlacedAllocOp alloc(mlir::FlatSymbolRefAttr name) const { return allocs.lookup(name.getAttr()); }
+  PlacedAllocOp allocOf(ViewOp view) const { return alloc(view.getAllocAttr()); }
+  BarrierOp barrier(mlir::FlatSymbolRefAttr name) const { return barriers.lookup(name.getAttr()); }
+  NamedBarrierOp namedBarrier(mlir::FlatSymbolRefAttr name) const {
+    return namedBarriers.lookup(name.getAttr());
+  }
+
+  /// The role in whose block `op` stands.
+  const RoleContext &role(mlir::Operation *op) const;
+  /// What `global`, an operand as it was before conversion, means in the function.
+  const GlobalContext &global(mlir::Value global) const { return globals.find(global)->second; }
+
+  /// Where the view of `place` starts in shared memory, plus `offset` bytes.
+  mlir::Value smemPointer(mlir::OpBuilder &b, mlir::Location loc, const RoleContext &role,
+                          const Place &place, int64_t offset = 0) const;
+  /// The tensor-memory column of `place`, plus `column`: an address (i32) of lane 0.
+  mlir::Value tmemAddress(mlir::OpBuilder &b, mlir::Location loc, const RoleContext &role,
+                          const Place &place, int64_t column = 0) const;
+  /// The same as a pointer; with `ownLanes` to the lanes that this warp may access.
+  mlir::Value tmemPointer(mlir::OpBuilder &b, mlir::Location loc, const RoleContext &role,
+                          const Place &place, int64_t column, bool ownLanes) const;
+  /// The mbarrier of `place`.
+  mlir::Value barrierPointer(mlir::OpBuilder &b, mlir::Location loc, const RoleContext &role,
+                             const Place &place) const;
+
+  /// Emits `body` so that one thread of the role executes it.
+  void emitByOne(mlir::OpBuilder &b, mlir::Location loc, const RoleContext &role,
+                 llvm::function_ref<void(mlir::OpBuilder &)> body) const;
+
+  KernelOp kernel;
+  mlir::LLVM::LLVMFuncOp function;
+  llvm::DenseMap<mlir::Block *, RoleContext> roles;
+  llvm::DenseMap<mlir::Value, GlobalContext> globals;
+
+private:
+  llvm::DenseMap<mlir::StringAttr, PlacedAllocOp> allocs;
+  llvm::DenseMap<mlir::StringAttr, ViewOp> views;
+  llvm::DenseMap<mlir::StringAttr, BarrierOp> barriers;
+  llvm::DenseMap<mlir::StringAttr, NamedBarrierOp> namedBarriers;
+};
+
+/// Regions are numbered element * depth + slot: the number of the region of
+/// `place`, in units of `stride`, as a known part and an i32, null if all is known.
+struct RegionOffset {
+  int64_t known;
+  mlir::Value rest;
+};
+RegionOffset regionOffset(mlir::OpBuilder &b, mlir::Location loc, const Place &place,
+                          int64_t stride);
+
+mlir::Value i32Constant(mlir::OpBuilder &b, mlir::Location loc, int64_t value);
+mlir::Value i64Constant(mlir::OpBuilder &b, mlir::Location loc, int64_t value);
+
+/// The parity of a converted cursor; the slot, if the ring has several, is in front.
+inline mlir::Value cursorParity(mlir::ValueRange cursor) { return cursor.back(); }
+
+/// Tiles, cursors and globals in the terms of nvvm.
+class TileToNVVMTypeConverter : public mlir::TypeConverter {
+public:
+  TileToNVVMTypeConverter();
+};
+
+/// A located error unless every op and type of the kernel has a lowering.
+llvm::LogicalResult checkControl(KernelOp kernel);
+llvm::LogicalResult checkValues(KernelOp kernel);
+
+/// Step one. `lowering.function` and the contexts exist afterwards; the kernel
+/// keeps its symbols only.
+void buildFrame(Lowering &lowering, mlir::RewriterBase &rewriter);
+
+// Step two, by family.
+void populateBarrierPatterns(const TileToNVVMTypeConverter &converter,
+                             mlir::RewritePatternSet &patterns, const Lowering &lowering);
+void populateCopyPatterns(const TileToNVVMTypeConverter &converter,
+                          mlir::RewritePatternSet &patterns, const Lowering &lowering);
+void populateMmaPatterns(const TileToNVVMTypeConverter &converter,
+                         mlir::RewritePatternSet &patterns, const Lowering &lowering);
+void populateValuePatterns(const TileToNVVMTypeConverter &converter,
+                           mlir::RewritePatternSet &patterns, const Lowering &lowering);
+
+/// A pattern that knows the kernel.
+template <typename OpTy>
+class LoweringPattern : public mlir::OpConversionPattern<OpTy> {
+public:
+  LoweringPattern(const mlir::TypeConverter &converter, mlir::MLIRContext *context,
+                  const Lowering &lowering)
+      : mlir::OpConversionPattern<OpTy>(converter, context), lowering(lowering) {}
+
+protected:
+  const Lowering &lowering;
+};
+
+} // namespace fa4::tile::gpu
+
+#endif // FA4_LIB_CONVERSION_TILETONVVM_LOWERING_H

@@ -1,0 +1,90 @@
+//===- TileLoop.cpp - which tiles a CTA computes --------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// All roles of a CTA must see the same tiles in the same order: each computes the
+// work from the same tile number, clamped by its facts, at the head of its loop.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Frame.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+
+namespace fa4::tile::gpu {
+
+/// Makes one fact true of `results`.
+static void applyFact(OpBuilder &b, Location loc, FactAttr fact, MutableArrayRef<Value> results) {
+  auto constant = [&]() -> Value {
+    return arith::ConstantOp::create(b, loc,
+                                     b.getI32IntegerAttr(static_cast<int32_t>(fact.getConstant())));
+  };
+  if (fact.isConstantLower()) {
+    Value &raised = results[fact.getUpper()];
+    raised = arith::MaxSIOp::create(b, loc, raised, constant());
+    return;
+  }
+  Value bound = fact.isConstantUpper() ? constant() : results[fact.getUpper()];
+  Value &lowered = results[fact.getLower()];
+  lowered = arith::MinSIOp::create(b, loc, lowered, bound);
+}
+
+/// The results of `work` for `tile`.
+static SmallVector<Value> emitWork(OpBuilder &b, WorkOp work, Value tile,
+                                   ArrayRef<Value> arguments) {
+  IRMapping mapping;
+  mapping.map(work.getBody().getArgument(0), tile);
+  for (auto [inner, use] :
+       llvm::zip_equal(work.getBody().getArguments().drop_front(), work.getUses())) {
+    mapping.map(inner, arguments[kernelArgumentOf(use)]);
+  }
+  for (Operation &op : work.getBody().front().without_terminator()) {
+    b.clone(op, mapping);
+  }
+  SmallVector<Value> results;
+  for (Value value : work.getYield().getValues()) {
+    results.push_back(mapping.lookup(value));
+  }
+  for (auto fact : work.getFacts().getAsRange<FactAttr>()) {
+    applyFact(b, work.getLoc(), fact, results);
+  }
+  return results;
+}
+
+void lowerTileLoop(ForEachTileOp loop, WorkOp work, ArrayRef<Value> arguments, bool persistent,
+                   RewriterBase &b) {
+  Location loc = loop.getLoc();
+  b.setInsertionPoint(loop);
+  Block *body = &loop.getBody().front();
+  Value first = NVVM::BlockIdXOp::create(b, loc, b.getI32Type());
+  if (!persistent) {
+    SmallVector<Value> values = emitWork(b, work, first, arguments);
+    llvm::append_range(values, loop.getInits());
+    YieldOp yield = loop.getYield();
+    b.inlineBlockBefore(body, loop, values);
+    b.replaceOp(loop, yield.getValues());
+    b.eraseOp(yield);
+    return;
+  }
+  Value step = NVVM::GridDimXOp::create(b, loc, b.getI32Type());
+  Value tiles = arguments[kernelArgumentOf(work.getTiles())];
+  auto tileLoop = scf::ForOp::create(b, loc, first, tiles, step, loop.getInits(),
+                                     [](OpBuilder &, Location, Value, ValueRange) {});
+  b.setInsertionPointToEnd(tileLoop.getBody());
+  SmallVector<Value> values = emitWork(b, work, tileLoop.getInductionVar(), arguments);
+  llvm::append_range(values, tileLoop.getRegionIterArgs());
+  YieldOp yield = loop.getYield();
+  b.setInsertionPoint(yield);
+  b.replaceOpWithNewOp<scf::YieldOp>(yield, yield.getValues());
+  b.inlineBlockBefore(body, tileLoop.getBody(), tileLoop.getBody()->end(), values);
+  b.replaceOp(loop, tileLoop.getResults());
+}
+
+} // namespace fa4::tile::gpu
