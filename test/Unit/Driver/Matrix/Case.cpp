@@ -19,7 +19,7 @@ const std::vector<FactorInfo> &factors() {
                                                    "129", "255", "256", "300", "1000"};
   static const std::vector<FactorInfo> table = {
       {"element", {"bf16", "f16"}},
-      {"head_dim", {"8", "64", "72", "128", "192/128", "256"}},
+      {"head_dim", {"8", "64", "72", "96", "128", "192/128", "256"}},
       {"mask",
        {"none", "causal", "top_left", "window:none:0", "window:none:33", "window:0:none",
         "window:0:0", "window:0:33", "window:33:none", "window:33:0", "window:33:33",
@@ -38,6 +38,28 @@ const std::vector<FactorInfo> &factors() {
       {"inputs", {"gaussian", "large-mean", "peaked", "below-minus-5e4"}},
   };
   return table;
+}
+
+Levels allLevels() {
+  Levels levels;
+  for (unsigned factor = 0; factor < NumFactors; ++factor) {
+    for (unsigned level = 0; level < factors()[factor].levels.size(); ++level) {
+      levels[factor].push_back(level);
+    }
+  }
+  return levels;
+}
+
+Levels blackwellLevels() {
+  Levels levels = allLevels();
+  auto keep = [&](Factor factor, std::initializer_list<StringRef> names) {
+    llvm::erase_if(levels[factor], [&](unsigned level) {
+      return !llvm::is_contained(names, StringRef(factors()[factor].levels[level]));
+    });
+  };
+  keep(HeadDim, {"64", "96", "128"});
+  keep(LayoutKind, {"bshd", "bhsd"});
+  return levels;
 }
 
 std::string describe(const Case &point) {

@@ -47,6 +47,13 @@ struct FactorInfo {
 /// The factors in the order of the enumeration.
 const std::vector<FactorInfo> &factors();
 
+/// The levels that a walk takes, by number.
+using Levels = std::array<std::vector<unsigned>, NumFactors>;
+
+Levels allLevels();
+/// What the forward kernel with tensor memory reaches so far.
+Levels blackwellLevels();
+
 /// The level of each factor.
 using Case = std::array<unsigned, NumFactors>;
 

@@ -23,7 +23,7 @@ namespace fa4::matrix {
 namespace {
 class PairSet {
 public:
-  PairSet() {
+  explicit PairSet(const Levels &levels) {
     for (const FactorInfo &factor : factors()) {
       offsets.push_back(total);
       total += factor.levels.size();
@@ -31,8 +31,8 @@ public:
     open.assign(total * total, false);
     for (unsigned first = 0; first < NumFactors; ++first) {
       for (unsigned second = first + 1; second < NumFactors; ++second) {
-        for (unsigned a = 0; a < factors()[first].levels.size(); ++a) {
-          for (unsigned b = 0; b < factors()[second].levels.size(); ++b) {
+        for (unsigned a : levels[first]) {
+          for (unsigned b : levels[second]) {
             open[index(first, a, second, b)] = true;
             ++numOpen;
           }
@@ -85,8 +85,8 @@ private:
 
 /// Fills the factors that are not `fixed`, in random order, each with a level of
 /// the largest gain.
-static Case complete(const PairSet &pairs, Case point, std::array<bool, NumFactors> fixed,
-                     std::mt19937_64 &random) {
+static Case complete(const Levels &levels, const PairSet &pairs, Case point,
+                     std::array<bool, NumFactors> fixed, std::mt19937_64 &random) {
   std::vector<unsigned> order;
   for (unsigned factor = 0; factor < NumFactors; ++factor) {
     if (!fixed[factor]) {
@@ -97,7 +97,7 @@ static Case complete(const PairSet &pairs, Case point, std::array<bool, NumFacto
   for (unsigned factor : order) {
     std::vector<unsigned> best;
     size_t bestGain = 0;
-    for (unsigned level = 0; level < factors()[factor].levels.size(); ++level) {
+    for (unsigned level : levels[factor]) {
       size_t gain = pairs.gain(point, fixed, factor, level);
       if (best.empty() || gain > bestGain) {
         best.clear();
@@ -113,19 +113,19 @@ static Case complete(const PairSet &pairs, Case point, std::array<bool, NumFacto
   return point;
 }
 
-std::vector<Case> makeCoveringArray(uint64_t seed, size_t minimum) {
+std::vector<Case> makeCoveringArray(const Levels &levels, uint64_t seed, size_t minimum) {
   // Completions tried per case, and the gain from which on a case for a known
   // kernel is taken: pairs among runtime factors and across are 40 of 91.
   constexpr unsigned attempts = 40;
   constexpr size_t worthwhileGain = 8;
   std::mt19937_64 random(seed);
-  PairSet pairs;
+  PairSet pairs(levels);
   std::vector<Case> cases;
   auto bestOf = [&](const Case &start, const std::array<bool, NumFactors> &fixed) {
     Case best = start;
     size_t bestGain = 0;
     for (unsigned attempt = 0; attempt < attempts; ++attempt) {
-      Case candidate = complete(pairs, start, fixed, random);
+      Case candidate = complete(levels, pairs, start, fixed, random);
       size_t gain = pairs.gain(candidate);
       if (attempt == 0 || gain > bestGain) {
         best = candidate;
@@ -153,36 +153,36 @@ std::vector<Case> makeCoveringArray(uint64_t seed, size_t minimum) {
   return cases;
 }
 
-size_t countMissingPairs(const std::vector<Case> &cases) {
-  PairSet pairs;
+size_t countMissingPairs(const Levels &levels, const std::vector<Case> &cases) {
+  PairSet pairs(levels);
   for (const Case &point : cases) {
     pairs.cover(point);
   }
   return pairs.size();
 }
 
-uint64_t productSize() {
+uint64_t productSize(const Levels &levels) {
   uint64_t size = 1;
-  for (const FactorInfo &factor : factors()) {
-    size *= factor.levels.size();
+  for (const std::vector<unsigned> &factor : levels) {
+    size *= factor.size();
   }
   return size;
 }
 
-Case productCase(uint64_t seed, uint64_t number) {
+Case productCase(const Levels &levels, uint64_t seed, uint64_t number) {
   // number -> number * step + start modulo the size is a permutation if step and
   // size have no common divisor; a step near size / golden ratio spreads.
-  uint64_t size = productSize();
-  auto step = static_cast<uint64_t>(static_cast<double>(size) * 0.6180339887498949);
-  while (std::gcd(step, size) != 1) {
+  uint64_t numCases = productSize(levels);
+  auto step = static_cast<uint64_t>(static_cast<double>(numCases) * 0.6180339887498949);
+  while (std::gcd(step, numCases) != 1) {
     ++step;
   }
-  uint64_t rest = (number % size * step + seed % size) % size;
+  uint64_t rest = (number % numCases * step + seed % numCases) % numCases;
   Case point{};
   for (unsigned factor = 0; factor < NumFactors; ++factor) {
-    uint64_t levels = factors()[factor].levels.size();
-    point[factor] = static_cast<unsigned>(rest % levels);
-    rest /= levels;
+    uint64_t size = levels[factor].size();
+    point[factor] = levels[factor][rest % size];
+    rest /= size;
   }
   return point;
 }

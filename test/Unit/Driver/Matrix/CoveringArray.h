@@ -19,15 +19,15 @@
 namespace fa4::matrix {
 
 /// At least `minimum` cases, grouped by kernel.
-std::vector<Case> makeCoveringArray(uint64_t seed, size_t minimum);
+std::vector<Case> makeCoveringArray(const Levels &levels, uint64_t seed, size_t minimum);
 
-/// How many pairs of levels no case covers.
-size_t countMissingPairs(const std::vector<Case> &cases);
+/// How many pairs of `levels` no case covers.
+size_t countMissingPairs(const Levels &levels, const std::vector<Case> &cases);
 
 /// Case number `number` of the full product, in an order that is a permutation
 /// fixed by the seed. Equal kernels are not neighbours in it.
-Case productCase(uint64_t seed, uint64_t number);
-uint64_t productSize();
+Case productCase(const Levels &levels, uint64_t seed, uint64_t number);
+uint64_t productSize(const Levels &levels);
 
 } // namespace fa4::matrix
 

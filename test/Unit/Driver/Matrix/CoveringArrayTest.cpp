@@ -15,31 +15,48 @@ using namespace fa4::matrix;
 namespace {
 
 TEST(CoveringArray, CoversEveryPairAndIsFixedByItsSeed) {
-  std::vector<Case> cases = makeCoveringArray(1, 300);
+  std::vector<Case> cases = makeCoveringArray(allLevels(), 1, 300);
   EXPECT_GE(cases.size(), 300U);
   EXPECT_LE(cases.size(), 600U);
-  EXPECT_EQ(countMissingPairs(cases), 0U);
-  EXPECT_EQ(makeCoveringArray(1, 300), cases);
-  EXPECT_NE(makeCoveringArray(2, 300), cases);
+  EXPECT_EQ(countMissingPairs(allLevels(), cases), 0U);
+  EXPECT_EQ(makeCoveringArray(allLevels(), 1, 300), cases);
+  EXPECT_NE(makeCoveringArray(allLevels(), 2, 300), cases);
 }
 
 TEST(CoveringArray, MissingPairsAreSeen) {
-  std::vector<Case> cases = makeCoveringArray(1, 300);
+  std::vector<Case> cases = makeCoveringArray(allLevels(), 1, 300);
   std::vector<Case> half(cases.begin(), cases.begin() + static_cast<ptrdiff_t>(cases.size() / 2));
-  EXPECT_GT(countMissingPairs(half), 0U);
+  EXPECT_GT(countMissingPairs(allLevels(), half), 0U);
 }
 
 TEST(CoveringArray, ProductOrderVisitsEachCaseOnce) {
+  Levels levels = allLevels();
   std::set<Case> seen;
   constexpr uint64_t sample = 20000;
   for (uint64_t number = 0; number < sample; ++number) {
-    EXPECT_TRUE(seen.insert(productCase(1, number)).second) << number;
+    EXPECT_TRUE(seen.insert(productCase(levels, 1, number)).second) << number;
   }
-  EXPECT_EQ(productCase(1, productSize()), productCase(1, 0));
+  EXPECT_EQ(productCase(levels, 1, productSize(levels)), productCase(levels, 1, 0));
+}
+
+TEST(CoveringArray, KeepsToTheLevelsItIsGiven) {
+  Levels levels = blackwellLevels();
+  std::vector<Case> cases = makeCoveringArray(levels, 1, 300);
+  EXPECT_GE(cases.size(), 300U);
+  EXPECT_EQ(countMissingPairs(levels, cases), 0U);
+  std::set<std::string> dims;
+  for (const Case &point : cases) {
+    dims.insert(levelName(point, HeadDim));
+    EXPECT_NE(levelName(point, LayoutKind).substr(0, 3), "thd");
+  }
+  EXPECT_EQ(dims, (std::set<std::string>{"64", "96", "128"}));
+  for (uint64_t number = 0; number < 1000; ++number) {
+    EXPECT_EQ(dims.count(levelName(productCase(levels, 1, number), HeadDim)), 1U);
+  }
 }
 
 TEST(CoveringArray, KernelsGoByTheirFactors) {
-  std::vector<Case> cases = makeCoveringArray(1, 300);
+  std::vector<Case> cases = makeCoveringArray(allLevels(), 1, 300);
   Case other = cases.front();
   other[QueryLength] = (other[QueryLength] + 1) % 10;
   other[Strides] = (other[Strides] + 1) % 4;

@@ -1,4 +1,4 @@
-//===- MatrixMain.cpp - T0 on the host against the reference --------------===//
+//===- MatrixMain.cpp - kernels of all features against the reference -----===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -7,7 +7,8 @@
 // `fa4-matrix` runs a covering array: every pair of levels in some case. With
 // --deep it walks the full product, in a fixed order that spreads, for a while;
 // the next call goes on from there. Each case is judged by R1, R2 and R7, and
-// must give equal bits for packed copies of its arrays (S2).
+// must give equal bits for packed copies of its arrays (S2). The kernels are T0 on
+// the host, or with --target those of a chip, in the simulator.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,6 +18,7 @@
 #include "fa4/Dialect/FA4/IR/FA4Attributes.h"
 #include "fa4/Driver/HostProgram.h"
 #include "fa4/Driver/ReferenceAdapter.h"
+#include "fa4/Driver/SimulatedProgram.h"
 #include "fa4/Pipelines/Registration.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/InitAllDialects.h"
@@ -46,6 +48,9 @@ cl::opt<size_t> count("count", cl::desc("Cases to run; 0: all"), cl::init(0));
 cl::opt<unsigned> jobs("jobs", cl::desc("Cases at a time; 0: one per processor"), cl::init(0));
 cl::opt<bool> verbose("verbose", cl::desc("A line for every case"));
 cl::opt<bool> list("list", cl::desc("Print the cases and run nothing"));
+cl::opt<std::string> target("target", cl::desc("Where the kernels run: on this CPU, or simulated"),
+                            cl::value_desc("cpu or a chip"), cl::init("cpu"));
+cl::opt<bool> printModules("print-modules", cl::desc("Print the cases' modules and run nothing"));
 cl::opt<std::string> deepFile("deep", cl::desc("Walk the full product; progress and result file"),
                               cl::value_desc("deep.csv"));
 cl::opt<std::string> commit("commit", cl::desc("What to write as commit (with --deep)"),
@@ -55,7 +60,9 @@ cl::opt<double> minutes("minutes", cl::desc("How long to walk (with --deep)"), c
 using Clock = std::chrono::steady_clock;
 
 /// The `target` of our rows in deep.csv.
-constexpr const char *kDeepTarget = "cpu-t0";
+std::string deepTarget() { return target == "cpu" ? "cpu-t0" : target + "-sim"; }
+
+Levels levelsOfTarget() { return target == "cpu" ? allLevels() : blackwellLevels(); }
 
 /// Cases of one kernel, with numbers.
 struct Group {
@@ -97,12 +104,14 @@ public:
   llvm::Error judge(const Case &point);
 
 private:
+  llvm::Error compile(mlir::ModuleOp planned);
   llvm::Error runWith(std::vector<Argument> &arguments);
 
   mlir::MLIRContext context;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   ScheduleAttr schedule;
   std::unique_ptr<HostProgram> program;
+  std::unique_ptr<SimulatedProgram> simulated;
 };
 
 /// The plan that was chosen, with the case's share of exp2 and lag.
@@ -130,10 +139,36 @@ attn::ForwardOp findForward(mlir::ModuleOp module) {
   return found;
 }
 
+llvm::Error Judge::compile(mlir::ModuleOp planned) {
+  if (target == "cpu") {
+    auto compiled = HostProgram::create(planned, Threading::Caller);
+    if (!compiled) {
+      return compiled.takeError();
+    }
+    program = std::move(*compiled);
+    return llvm::Error::success();
+  }
+  std::string complaints;
+  mlir::ScopedDiagnosticHandler handler(
+      &context, [&](mlir::Diagnostic &diagnostic) { complaints += "\n     " + diagnostic.str(); });
+  llvm::Expected<Entry> entry = Entry::find(planned, "main");
+  if (!entry) {
+    return entry.takeError();
+  }
+  auto compiled = SimulatedProgram::create(planned, *entry, lookupTargetAttr(planned).getInfo());
+  if (!compiled) {
+    return llvm::createStringError(llvm::toString(compiled.takeError()) + complaints);
+  }
+  simulated = std::move(*compiled);
+  return llvm::Error::success();
+}
+
 llvm::Error Judge::prepare(const Case &point) {
   program.reset();
-  std::string text =
-      "module attributes {fa4.target = #fa4.target<\"sm_100a\">} {\n" + moduleText(point) + "}\n";
+  simulated.reset();
+  std::string chip = target == "cpu" ? "sm_100a" : target.getValue();
+  std::string text = "module attributes {fa4.target = #fa4.target<\"" + chip + "\">} {\n" +
+                     moduleText(point) + "}\n";
   module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
   if (!module) {
     return llvm::createStringError("expected the case's module to parse:\n" + text);
@@ -145,15 +180,22 @@ llvm::Error Judge::prepare(const Case &point) {
   attn::ForwardOp forward = findForward(*planned);
   schedule = ScheduleAttr::get(&context, editPlan(point, forward.getScheduleAttr().getPlan()));
   forward.setScheduleAttr(schedule);
-  auto compiled = HostProgram::create(*planned, Threading::Caller);
-  if (!compiled) {
-    return compiled.takeError();
+  if (printModules) {
+    planned->print(llvm::outs());
+    llvm::outs() << '\n';
+    return llvm::Error::success();
   }
-  program = std::move(*compiled);
-  return llvm::Error::success();
+  return compile(*planned);
 }
 
 llvm::Error Judge::runWith(std::vector<Argument> &arguments) {
+  if (simulated) {
+    SimulationOptions options;
+    options.simulator.threads = 1;
+    // Few enough that a persistent CTA has several tiles.
+    options.processors = 3;
+    return simulated->run(arguments, options);
+  }
   auto results = program->run("main", arguments);
   return results ? llvm::Error::success() : results.takeError();
 }
@@ -225,9 +267,9 @@ private:
     for (size_t number = 0; number < group.cases.size(); ++number) {
       std::string message = reason;
       if (message.empty()) {
-        if (llvm::Error error = judge.judge(group.cases[number])) {
-          message = llvm::toString(std::move(error));
-        }
+        llvm::Error error =
+            printModules ? llvm::Error::success() : judge.judge(group.cases[number]);
+        message = error ? llvm::toString(std::move(error)) : "";
       }
       std::chrono::duration<double> time = Clock::now() - start;
       start = Clock::now();
@@ -261,7 +303,7 @@ std::vector<std::string> readResults(const std::string &path, Runner &runner) {
     llvm::SmallVector<llvm::StringRef> fields;
     llvm::StringRef(line).split(fields, ',');
     constexpr size_t numColumns = 5;
-    bool mine = fields.size() == numColumns && fields[0] == commit && fields[1] == kDeepTarget &&
+    bool mine = fields.size() == numColumns && fields[0] == commit && fields[1] == deepTarget() &&
                 !fields[3].getAsInteger(10, runner.numPassed) &&
                 !fields[4].getAsInteger(10, runner.numFailed);
     if (!mine) {
@@ -280,7 +322,7 @@ void writeResults(const std::string &path, const std::vector<std::string> &lines
   for (const std::string &line : lines) {
     file << line << '\n';
   }
-  file << commit.getValue() << ',' << kDeepTarget << ',' << runner.numPassed + runner.numFailed
+  file << commit.getValue() << ',' << deepTarget() << ',' << runner.numPassed + runner.numFailed
        << ',' << runner.numPassed << ',' << runner.numFailed << '\n';
 }
 
@@ -292,8 +334,9 @@ int runDeep() {
   while (Clock::now() < end) {
     size_t done = runner.numPassed + runner.numFailed;
     std::vector<Case> cases;
-    for (size_t number = done; number < done + chunk && number < productSize(); ++number) {
-      cases.push_back(productCase(seed, number));
+    for (size_t number = done; number < done + chunk && number < productSize(levelsOfTarget());
+         ++number) {
+      cases.push_back(productCase(levelsOfTarget(), seed, number));
     }
     if (cases.empty()) {
       break;
@@ -301,15 +344,15 @@ int runDeep() {
     runner.run(groupByKernel(cases, done));
     writeResults(deepFile, lines, runner);
   }
-  llvm::outs() << runner.numPassed + runner.numFailed << " of " << productSize()
+  llvm::outs() << runner.numPassed + runner.numFailed << " of " << productSize(levelsOfTarget())
                << " cases of the product so far\n"
                << runner.numPassed << " passed, " << runner.numFailed << " failed\n";
   return runner.numFailed ? 1 : 0;
 }
 
 int runArray() {
-  std::vector<Case> cases = makeCoveringArray(seed, minimum);
-  llvm::outs() << cases.size() << " cases, " << countMissingPairs(cases)
+  std::vector<Case> cases = makeCoveringArray(levelsOfTarget(), seed, minimum);
+  llvm::outs() << cases.size() << " cases, " << countMissingPairs(levelsOfTarget(), cases)
                << " pairs of levels missing\n";
   size_t begin = std::min<size_t>(first, cases.size());
   size_t end = count ? std::min<size_t>(begin + count, cases.size()) : cases.size();
@@ -333,6 +376,12 @@ int runArray() {
 } // namespace
 
 int main(int argc, char **argv) {
-  cl::ParseCommandLineOptions(argc, argv, "T0 on the host against the float64 reference\n");
+  cl::ParseCommandLineOptions(argc, argv,
+                              "kernels of all features against the float64 reference\n");
+  if (target != "cpu" && !lookupTarget(target)) {
+    llvm::errs() << "error: expected --target to be cpu or a known chip, but got '" << target
+                 << "'\n";
+    return 2;
+  }
   return deepFile.empty() ? runArray() : runDeep();
 }
