@@ -150,7 +150,7 @@ LogicalResult lowerKernel(KernelOp kernel, ArrayRef<bool> unitInner, bool isPriv
     }
   }
   for (Operation &op : *kernel.getEntry()) {
-    if (isa<WorkOp, DefOp>(op)) {
+    if (isa<WorkOp, DefOp, AllocOp, ViewOp, ChannelOp>(op)) {
       continue;
     }
     if (auto loop = dyn_cast<ForEachTileOp>(op)) {

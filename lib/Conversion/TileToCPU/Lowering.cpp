@@ -127,35 +127,55 @@ LogicalResult Lowering::lowerStep(StepOp step) {
     }
     return lowerBlock(body);
   };
-  auto yielded = def.getYield().getValues();
-  if (!step.getUnless()) {
-    if (failed(inlineBody())) {
-      return failure();
-    }
-    for (auto [value, output] : llvm::zip_equal(yielded, step.getOutputs())) {
-      alias(value, output);
-    }
-    return success();
+  ValueRange yielded = def.getYield().getValues();
+  if (step.getUnless()) {
+    return lowerUnless(step, step.getUnless(), step.getInputs(), yielded, inlineBody);
   }
+  if (failed(inlineBody())) {
+    return failure();
+  }
+  for (auto [value, output] : llvm::zip_equal(yielded, step.getOutputs())) {
+    alias(value, output);
+  }
+  return success();
+}
 
-  ImplicitLocOpBuilder b = at(step.getLoc());
+LogicalResult Lowering::lowerInlinedStep(InlinedStepOp step) {
+  ++numSteps;
+  Block &body = step.getBody().front();
+  ValueRange yielded = step.getYield().getValues();
+  if (step.getUnless()) {
+    return lowerUnless(step, step.getUnless(), step.getPassed(), yielded,
+                       [&] { return lowerBlock(body); });
+  }
+  if (failed(lowerBlock(body))) {
+    return failure();
+  }
+  for (auto [value, output] : llvm::zip_equal(yielded, step.getOutputs())) {
+    alias(value, output);
+  }
+  return success();
+}
+
+LogicalResult Lowering::lowerUnless(Operation *op, Value unless, ValueRange inputs,
+                                    ValueRange yielded, function_ref<LogicalResult()> body) {
+  ImplicitLocOpBuilder b = at(op->getLoc());
   SmallVector<Value> targets;
   SmallVector<Type> scalarTypes;
-  for (Value output : step.getOutputs()) {
+  for (Value output : op->getResults()) {
     if (isa<FragType>(output.getType())) {
       targets.push_back(createTile(b, output));
-      b = at(step.getLoc());
+      b = at(op->getLoc());
     } else {
       targets.push_back(Value());
       scalarTypes.push_back(output.getType());
     }
   }
-  auto branches = scf::IfOp::create(b, scalarTypes, lookup(step.getUnless()),
-                                    /*withElseRegion=*/true);
+  auto branches = scf::IfOp::create(b, scalarTypes, lookup(unless), /*withElseRegion=*/true);
   // Skipped: the first inputs pass through.
-  ImplicitLocOpBuilder skipped(step.getLoc(), branches.thenBlock(), branches.thenBlock()->begin());
+  ImplicitLocOpBuilder skipped(op->getLoc(), branches.thenBlock(), branches.thenBlock()->begin());
   SmallVector<Value> passed;
-  for (auto [input, target] : llvm::zip(step.getInputs(), targets)) {
+  for (auto [input, target] : llvm::zip(inputs, targets)) {
     if (target) {
       copyTile(skipped, lookup(input), target);
     } else {
@@ -166,10 +186,10 @@ LogicalResult Lowering::lowerStep(StepOp step) {
     scf::YieldOp::create(skipped, passed);
   }
   builder.setInsertionPointToStart(branches.elseBlock());
-  if (failed(inlineBody())) {
+  if (failed(body())) {
     return failure();
   }
-  ImplicitLocOpBuilder done = at(step.getLoc());
+  ImplicitLocOpBuilder done = at(op->getLoc());
   SmallVector<Value> computed;
   for (auto [value, target] : llvm::zip_equal(yielded, targets)) {
     if (target) {
@@ -183,7 +203,7 @@ LogicalResult Lowering::lowerStep(StepOp step) {
   }
   builder.setInsertionPointAfter(branches);
   unsigned nextScalar = 0;
-  for (auto [output, target] : llvm::zip_equal(step.getOutputs(), targets)) {
+  for (auto [output, target] : llvm::zip_equal(op->getResults(), targets)) {
     if (!target) {
       bind(output, branches.getResult(nextScalar++));
     }
@@ -302,7 +322,10 @@ static LogicalResult copyOp(Lowering &lowering, Operation *op) {
 LogicalResult Lowering::lowerOp(Operation *op) {
   for (Type type : op->getResultTypes()) {
     // A step without `unless` and a subrange name a global; nothing chooses one.
-    bool names = isa<SubrangeOp>(op) || (isa<StepOp>(op) && !cast<StepOp>(op).getUnless());
+    auto step = dyn_cast<StepOp>(op);
+    auto inlined = dyn_cast<InlinedStepOp>(op);
+    bool names =
+        isa<SubrangeOp>(op) || (step && !step.getUnless()) || (inlined && !inlined.getUnless());
     if (isa<GlobalType>(type) && !names) {
       return op->emitOpError("expected a global tensor on the host to be a kernel argument or a "
                              "subrange of one, but got a result of '")
@@ -326,6 +349,18 @@ LogicalResult Lowering::lowerOp(Operation *op) {
   };
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case([&](StepOp step) { return lowerStep(step); })
+      .Case([&](InlinedStepOp step) { return lowerInlinedStep(step); })
+      .Case<KeepOp, UseOp>([&](auto place) {
+        alias(place.getValue(), place.getResult());
+        return success();
+      })
+      .Case<AcquireOp, WaitOp, NoTokenOp>([&](auto start) {
+        // One thread needs no order: a token is a constant that loops carry along.
+        ImplicitLocOpBuilder b = at(op->getLoc());
+        bind(start.getToken(), arith::ConstantOp::create(b, b.getBoolAttr(false)));
+        return success();
+      })
+      .Case<CommitOp, ReleaseOp, SettleOp>([](Operation *) { return success(); })
       .Case([&](MmaOp mma) { return lowerMma(*this, mma); })
       .Case([&](TransposeOp transpose) { return lowerTranspose(*this, transpose); })
       .Case([&](LoadOp load) { return lowerLoad(*this, load); })

@@ -133,6 +133,11 @@ public:
 
 private:
   llvm::LogicalResult lowerStep(StepOp step);
+  llvm::LogicalResult lowerInlinedStep(InlinedStepOp step);
+  /// What a step leaves of `op`: `body`, or under a true `unless` the passed values.
+  llvm::LogicalResult lowerUnless(mlir::Operation *op, mlir::Value unless, mlir::ValueRange passed,
+                                  mlir::ValueRange yielded,
+                                  llvm::function_ref<llvm::LogicalResult()> body);
   llvm::LogicalResult lowerFor(mlir::Operation *op);
   llvm::LogicalResult lowerIf(mlir::Operation *op);
   /// Emits `block` and copies what its terminator yields to `targets`; null

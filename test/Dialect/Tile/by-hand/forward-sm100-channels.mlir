@@ -117,8 +117,8 @@ tile.kernel @fwd(%Q: !g, %K: !g, %V: !g, %O: !g, %L: !gl, %c: f32, %sq: i32, %sk
   %pinf = arith.constant 0x7F800000 : f32
   tile.for_each_tile (%q0, %q1, %h, %kvh, %b, %j0, %n, %ne) in @work {
     %zo = tile.splat %nil : f32 -> !S
-    %di = tile.splat %pinf : f32 -> !row
     %zl = tile.splat %nil : f32 -> !row
+    %di = tile.splat %pinf : f32 -> !row
     %k0 = tile.inlined_step @load_k -> (!T) {
       %t = tile.acquire @kv
       %x = tile.load %K[%b, %j0, %kvh] : !g -> !T
@@ -372,7 +372,6 @@ tile.kernel @fwd(%Q: !g, %K: !g, %V: !g, %O: !g, %L: !gl, %c: f32, %sq: i32, %sk
       tile.yield %k : !T
     }
     %edge = arith.cmpi slt, %nm1, %ne : i32
-    %last = arith.cmpi eq, %n, %c1 : i32
     %pa0, %pb0, %a0, %md0, %ml0, %ft0 = tile.inlined_step @softmax[0] -> (!Pa, !Pb, !row, !row, !row, !tile.token<write>) {
       %ninf = arith.constant 0xFF800000 : f32
       %fill = tile.splat %ninf : f32 -> !row
@@ -418,6 +417,7 @@ tile.kernel @fwd(%Q: !g, %K: !g, %V: !g, %O: !g, %L: !gl, %c: f32, %sq: i32, %sk
     %fd0 = tile.keep %md0 in %ft0 as @Alpha : !row
     %fl0 = tile.keep %ml0 in %ft0 as @Alpha_1 : !row
     tile.commit %ft0
+    %last = arith.cmpi eq, %n, %c1 : i32
     %ua0 = tile.wait @alpha[0]
     %r0 = tile.inlined_step @rescale[0] unless(%last) passing(%on0 : !S) -> (!S) {
       %av = tile.use %a0 from %ua0 as @Alpha : !row

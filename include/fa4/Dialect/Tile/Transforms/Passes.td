@@ -210,4 +210,32 @@ def TileInsertFences : Pass<"tile-insert-fences", "::fa4::tile::KernelOp"> {
   let statistics = [Statistic<"numFences", "num-fences", "fences inserted">];
 }
 
+//===----------------------------------------------------------------------===//
+// T0 to the form between T0 and T1: memory, channels.
+//===----------------------------------------------------------------------===//
+
+def TileAssignMemory : Pass<"tile-assign-memory", "::fa4::tile::KernelOp"> {
+  let summary = "Give memory to what an engine or another role takes";
+  let description = [{
+    *Requires* a T0 kernel after tile-pipeline-loop, with a schedule that has roles,
+    for a target with tensor memory.
+
+    *Ensures* that steps are inlined, and that every matrix result and operand, all
+    that products add onto, and what a step of another role takes is kept in a view
+    (`tile.keep`). Homes are the schedule's; the default is tensor memory for matrix
+    results and for first operands that threads make, shared memory for the rest.
+    Copies of a step, and values handed on as each other, have one home. The layout
+    of a view follows from the products that take it; parts that they slice off have
+    views of their own. The kernel is the same function of values.
+
+    *Fails when* a home is in a memory that its engine cannot use, when a product and
+    what takes its result are of one role, or when the order of steps has two values
+    live together whose views overlap; the error names both.
+  }];
+  let statistics = [
+    Statistic<"numKept", "num-kept", "values kept in memory">,
+    Statistic<"numHomes", "num-homes", "homes that they share">,
+  ];
+}
+
 #endif // FA4_DIALECT_TILE_TRANSFORMS_PASSES_TD
