@@ -13,6 +13,8 @@
 
 #include "fa4/Pipelines/Registration.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -21,7 +23,7 @@
 struct ParsedModule {
   explicit ParsedModule(llvm::StringRef text) {
     mlir::DialectRegistry registry;
-    registry.insert<mlir::arith::ArithDialect>();
+    registry.insert<mlir::arith::ArithDialect, mlir::math::MathDialect, mlir::scf::SCFDialect>();
     fa4::registerAllDialects(registry);
     context.appendDialectRegistry(registry);
     context.loadAllAvailableDialects();

@@ -104,12 +104,6 @@ struct ProtocolStream {
   std::vector<EventId> done;
 };
 
-/// Why a graph is none: what its caller shows.
-struct ProtocolBlock {
-  EventId event;
-  std::string why;
-};
-
 class ProtocolGraph {
 public:
   /// Unrolls the run. Fails after an error if the kernel cannot be unrolled.
@@ -158,14 +152,26 @@ public:
   /// Indices of the objects of `symbol`, an op of the kernel.
   llvm::SmallVector<unsigned> objectsOf(mlir::Operation *symbol) const;
 
+  /// Whether all arrivals and bytes of the phase come.
+  bool isComplete(const ProtocolObject &object, int64_t phase) const;
+
+  /// Trips counted through all tiles; before the first tile -1.
+  int32_t position(const ProtocolEvent &event) const {
+    return event.tile < 0 ? -1 : tileBegin[event.tile] + event.trip;
+  }
+
   /// "tile 0, trip 2: role @mma" of the event, for notes.
   std::string describe(EventId event) const;
   std::string describe(const ProtocolObject &object) const;
 
 private:
   friend class ProtocolUnroller;
-  void finish(bool issueOrder);
+  void addEdges();
+  void sort();
 
+  /// Edges that the unrolling knows besides those of phases and streams.
+  std::vector<std::pair<EventId, EventId>> extraEdges;
+  std::vector<EventId> previous;
   std::vector<uint32_t> edgeBegin;
   std::vector<EventId> edgePool;
   std::vector<EventId> topological;
@@ -188,6 +194,15 @@ private:
   size_t words;
   std::vector<uint64_t> bits;
 };
+
+/// Tiles that make the same events, but for the ops behind them.
+struct ProtocolLetter {
+  int64_t trips;
+  std::vector<TileNumbers> tiles;
+};
+
+/// All letters of at most `trips` trips; none after an error.
+std::vector<ProtocolLetter> protocolLetters(ProtocolModel &model, int64_t trips);
 
 /// The runs that decide for all lengths (docs/Dialects/Tile/Protocol.md): every
 /// sequence of tiles with up to `trips` trips in total, and the empty one.
