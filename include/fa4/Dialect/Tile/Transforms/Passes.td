@@ -210,6 +210,26 @@ def TileInsertFences : Pass<"tile-insert-fences", "::fa4::tile::KernelOp"> {
   let statistics = [Statistic<"numFences", "num-fences", "fences inserted">];
 }
 
+def TileVerifyTarget : Pass<"tile-verify-target", "::fa4::tile::KernelOp"> {
+  let summary = "Check that the target has an instruction for every op";
+  let description = [{
+    *Requires* a kernel that tile-verify-t2 passes. *Ensures*, on the kernel's target:
+
+    * (X.F) products, fences, commits, pairs of CTAs and cluster launch control are
+      features of the target;
+    * (X.M) rows, columns, k and element types of products are legal;
+    * (X.W) warps that issue products onto registers, or access tensor memory, are
+      whole warpgroups;
+    * (X.G) roles that share a warpgroup have the same registers;
+    * (X.T) tensor memory is allocated in the target's granules, and shared memory,
+      tensor memory, warps and registers fit (T2.D, T2.W, T2.T);
+    * (X.B) counts and bytes of barriers are in range.
+
+    *Fails when* one of these does not hold, with an error at the op that names
+    both numbers.
+  }];
+}
+
 //===----------------------------------------------------------------------===//
 // T0 to the form between T0 and T1: memory, channels.
 //===----------------------------------------------------------------------===//
