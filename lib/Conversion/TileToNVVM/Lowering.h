@@ -182,6 +182,10 @@ void populateMmaPatterns(const TileToNVVMTypeConverter &converter,
 void populateValuePatterns(const TileToNVVMTypeConverter &converter,
                            mlir::RewritePatternSet &patterns, const Lowering &lowering);
 
+/// Functions of `math` that no instruction computes, as formulas over those that
+/// are ones.
+llvm::LogicalResult expandMath(mlir::Operation *root);
+
 /// A pattern that knows the kernel.
 template <typename OpTy>
 class LoweringPattern : public mlir::OpConversionPattern<OpTy> {

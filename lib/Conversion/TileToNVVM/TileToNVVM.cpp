@@ -131,8 +131,8 @@ private:
     Lowering lowering(kernel);
     IRRewriter rewriter(kernel.getContext());
     buildFrame(lowering, rewriter);
-    if (failed(lowerTileOps(lowering)) || failed(expandStructure(lowering.function)) ||
-        failed(lowerToMachine(lowering.function))) {
+    if (failed(lowerTileOps(lowering)) || failed(expandMath(lowering.function)) ||
+        failed(expandStructure(lowering.function)) || failed(lowerToMachine(lowering.function))) {
       return failure();
     }
     (void)runRegionDCE(rewriter, lowering.function->getRegions());

@@ -1,0 +1,130 @@
+//===- Lanes.cpp - cutting and joining a thread's columns -----------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// All of it is renaming of registers: no lane is computed here.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Values.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+#include <numeric>
+
+using namespace mlir;
+
+namespace fa4::tile::gpu {
+
+Value floatConstant(ImplicitLocOpBuilder &b, Type type, double value) {
+  Attribute scalar = b.getFloatAttr(getElementTypeOrSelf(type), value);
+  if (auto vector = dyn_cast<VectorType>(type)) {
+    return arith::ConstantOp::create(b, DenseElementsAttr::get(vector, scalar));
+  }
+  return arith::ConstantOp::create(b, cast<TypedAttr>(scalar));
+}
+
+Value intConstant(ImplicitLocOpBuilder &b, Type type, int64_t value) {
+  Attribute scalar = b.getIntegerAttr(getElementTypeOrSelf(type), value);
+  if (auto vector = dyn_cast<VectorType>(type)) {
+    return arith::ConstantOp::create(b, DenseElementsAttr::get(vector, scalar));
+  }
+  return arith::ConstantOp::create(b, cast<TypedAttr>(scalar));
+}
+
+static int64_t widthOf(Value vector) { return cast<VectorType>(vector.getType()).getDimSize(0); }
+
+Value broadcast(ImplicitLocOpBuilder &b, Value value, int64_t width) {
+  if (isa<VectorType>(value.getType())) {
+    return value;
+  }
+  return vector::BroadcastOp::create(b, VectorType::get({width}, value.getType()), value);
+}
+
+Value pickLanes(ImplicitLocOpBuilder &b, Value vector, ArrayRef<int32_t> lanes) {
+  return LLVM::ShuffleVectorOp::create(b, vector, vector, lanes);
+}
+
+Value takeLanes(ImplicitLocOpBuilder &b, Value vector, int64_t begin, int64_t width) {
+  if (begin == 0 && width == widthOf(vector)) {
+    return vector;
+  }
+  SmallVector<int32_t> lanes(width);
+  std::iota(lanes.begin(), lanes.end(), static_cast<int32_t>(begin));
+  return pickLanes(b, vector, lanes);
+}
+
+/// `vector` with lanes of no value behind it: a shuffle takes two equal types.
+static Value widen(ImplicitLocOpBuilder &b, Value vector, int64_t width) {
+  int64_t lanes = widthOf(vector);
+  if (lanes == width) {
+    return vector;
+  }
+  SmallVector<int32_t> mask(width, -1);
+  std::iota(mask.begin(), mask.begin() + lanes, 0);
+  return pickLanes(b, vector, mask);
+}
+
+static Value joinTwo(ImplicitLocOpBuilder &b, Value low, Value high) {
+  int64_t lowLanes = widthOf(low);
+  int64_t highLanes = widthOf(high);
+  int64_t common = std::max(lowLanes, highLanes);
+  SmallVector<int32_t> mask(lowLanes + highLanes);
+  std::iota(mask.begin(), mask.begin() + lowLanes, 0);
+  std::iota(mask.begin() + lowLanes, mask.end(), static_cast<int32_t>(common));
+  return LLVM::ShuffleVectorOp::create(b, widen(b, low, common), widen(b, high, common), mask);
+}
+
+Value joinLanes(ImplicitLocOpBuilder &b, ArrayRef<Value> pieces) {
+  SmallVector<Value> level(pieces);
+  while (level.size() > 1) {
+    SmallVector<Value> next;
+    for (size_t index = 0; index + 1 < level.size(); index += 2) {
+      next.push_back(joinTwo(b, level[index], level[index + 1]));
+    }
+    if (level.size() % 2 == 1) {
+      next.push_back(level.back());
+    }
+    level = std::move(next);
+  }
+  return level.front();
+}
+
+Value takeLane(ImplicitLocOpBuilder &b, Value vector, int64_t lane) {
+  return vector::ExtractOp::create(b, vector, lane);
+}
+
+Value fromLanes(ImplicitLocOpBuilder &b, Type element, ArrayRef<Value> lanes) {
+  auto type = VectorType::get({static_cast<int64_t>(lanes.size())}, element);
+  return vector::FromElementsOp::create(b, type, lanes);
+}
+
+Value toWords(ImplicitLocOpBuilder &b, Value value) {
+  auto vector = dyn_cast<VectorType>(value.getType());
+  if (!vector) {
+    value = broadcast(b, value, 1);
+    vector = cast<VectorType>(value.getType());
+  }
+  int64_t bytes = vector.getDimSize(0) * getElementBytes(vector.getElementType());
+  return LLVM::BitcastOp::create(b, VectorType::get({bytes / kWordBytes}, b.getI32Type()), value);
+}
+
+Value fromWords(ImplicitLocOpBuilder &b, Value words, Type type) {
+  auto vector = dyn_cast<VectorType>(type);
+  Value value =
+      LLVM::BitcastOp::create(b, vector ? vector : VectorType::get({widthOf(words)}, type), words);
+  return vector ? value : takeLane(b, value, 0);
+}
+
+Value emitPtx(ImplicitLocOpBuilder &b, Type result, ValueRange operands, StringRef text,
+              StringRef constraints, bool hasSideEffects) {
+  return LLVM::InlineAsmOp::create(b, result ? TypeRange{result} : TypeRange{}, operands, text,
+                                   constraints, hasSideEffects, /*is_align_stack=*/false,
+                                   LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr())
+      .getRes();
+}
+
+} // namespace fa4::tile::gpu

@@ -1,0 +1,195 @@
+//===- TensorMemory.cpp - rows between registers and tensor memory --------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A warp reaches its 32 lanes, and lane = row = thread: the 32x32b shape moves
+// columns straight between registers and their row, whatever the piece.
+//
+// A read waits for its loads, and its values pass through an empty asm behind
+// the wait: nothing else ties their uses to it. What a fence owes at the next
+// hand-over is not paid by that; see `tile.fence`.
+//
+//===----------------------------------------------------------------------===//
+
+#include "TensorMemory.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+
+namespace fa4::tile::gpu {
+
+/// Words of one store of 16-bit elements, 32 columns of them: longer ones keep
+/// too many registers alive at once (codegen-recipes, section 2).
+static constexpr int64_t kPackedStoreWords = 16;
+/// Columns rescaled at once: with the next piece on its way, two are alive.
+static constexpr int64_t kRescaleColumns = 16;
+static constexpr int64_t kAllLanes = -1;
+
+/// The next piece's length: a power of two, as the instructions have it.
+static int64_t pieceLength(int64_t rest, int64_t largest) {
+  return std::min<int64_t>(largest, int64_t(1) << llvm::Log2_64(rest));
+}
+
+/// The values of `words` after a point that no use may cross.
+static Value pinWords(ImplicitLocOpBuilder &b, Value words) {
+  int64_t count = cast<VectorType>(words.getType()).getDimSize(0);
+  SmallVector<Value> lanes;
+  std::string constraints;
+  for (int64_t lane = 0; lane < count; ++lane) {
+    lanes.push_back(takeLane(b, words, lane));
+    constraints += "=r,";
+  }
+  for (int64_t lane = 0; lane < count; ++lane) {
+    constraints += std::to_string(lane) + (lane + 1 < count ? "," : "");
+  }
+  Type word = b.getI32Type();
+  Type result =
+      count == 1 ? word
+                 : LLVM::LLVMStructType::getLiteral(b.getContext(), SmallVector<Type>(count, word));
+  Value pinned = emitPtx(b, result, lanes, "", constraints, /*hasSideEffects=*/true);
+  for (int64_t lane = 0; lane < count; ++lane) {
+    lanes[lane] = count == 1 ? pinned : LLVM::ExtractValueOp::create(b, pinned, lane).getResult();
+  }
+  return fromLanes(b, word, lanes);
+}
+
+static Value loadPiece(ImplicitLocOpBuilder &b, Value pointer, int64_t words) {
+  Type type = b.getI32Type();
+  if (words > 1) {
+    type = VectorType::get({words}, type);
+  }
+  Value loaded = NVVM::Tcgen05LdOp::create(b, type, /*pack=*/false,
+                                           NVVM::Tcgen05LdStShape::SHAPE_32X32B, pointer,
+                                           /*offset=*/Value());
+  return broadcast(b, loaded, 1);
+}
+
+static void storePiece(ImplicitLocOpBuilder &b, Value pointer, Value words) {
+  if (cast<VectorType>(words.getType()).getDimSize(0) == 1) {
+    words = takeLane(b, words, 0);
+  }
+  NVVM::Tcgen05StOp::create(b, /*unpack=*/false, NVVM::Tcgen05LdStShape::SHAPE_32X32B, pointer,
+                            words, /*offset=*/Value());
+}
+
+static void waitForLoads(ImplicitLocOpBuilder &b) {
+  NVVM::Tcgen05WaitOp::create(b, NVVM::Tcgen05WaitKind::LOAD);
+}
+
+/// The place of a view as one address: pieces of it differ by a constant.
+static Value pieceOf(ImplicitLocOpBuilder &b, Value base, int64_t column) {
+  Value address = base;
+  if (column != 0) {
+    address = arith::AddIOp::create(b, base, intConstant(b, b.getI32Type(), column));
+  }
+  return LLVM::IntToPtrOp::create(b, LLVM::LLVMPointerType::get(b.getContext(), kTensorSpace),
+                                  address);
+}
+
+static int64_t wordsOf(FragType type) {
+  return llvm::divideCeil(type.getColumns() * getElementBytes(type.getElementType()), kWordBytes);
+}
+
+Value readTensorMemory(ImplicitLocOpBuilder &b, Value base, FragType type, Type converted) {
+  int64_t words = wordsOf(type);
+  SmallVector<Value> pieces;
+  for (int64_t word = 0; word < words;) {
+    int64_t length = pieceLength(words - word, kPieceColumns);
+    pieces.push_back(loadPiece(b, pieceOf(b, base, word), length));
+    word += length;
+  }
+  waitForLoads(b);
+  for (Value &piece : pieces) {
+    piece = pinWords(b, piece);
+  }
+  return fromWords(b, joinLanes(b, pieces), converted);
+}
+
+void writeTensorMemory(ImplicitLocOpBuilder &b, Value base, FragType type, Value value) {
+  Value words = toWords(b, value);
+  int64_t count = wordsOf(type);
+  bool isPacked = getElementBytes(type.getElementType()) < kWordBytes;
+  for (int64_t word = 0; word < count;) {
+    int64_t length = pieceLength(count - word, isPacked ? kPackedStoreWords : kPieceColumns);
+    storePiece(b, pieceOf(b, base, word), takeLanes(b, words, word, length));
+    word += length;
+  }
+}
+
+Value ownLanes(ImplicitLocOpBuilder &b, Value address, const RoleContext &role) {
+  // Lane 32 w of the warp's w, in the upper half of an address (PTX ISA, tensor
+  // memory addressing); w counts in the warpgroup.
+  auto i32 = b.getI32Type();
+  Value quarter = arith::AndIOp::create(b, role.warp, intConstant(b, i32, 3));
+  Value lanes = arith::ShLIOp::create(b, quarter, intConstant(b, i32, 16 + 5));
+  return arith::AddIOp::create(b, address, lanes);
+}
+
+/// Multiplies `columns` columns from `base` by `factor`, in place. The next piece
+/// is under way while one is multiplied.
+static void emitRescale(ImplicitLocOpBuilder &b, Value base, int64_t columns, Value factor) {
+  auto f32 = b.getF32Type();
+  auto lengthAt = [&](int64_t column) { return pieceLength(columns - column, kRescaleColumns); };
+  Value next = loadPiece(b, pieceOf(b, base, 0), lengthAt(0));
+  for (int64_t column = 0; column < columns;) {
+    int64_t length = lengthAt(column);
+    waitForLoads(b);
+    Value words = pinWords(b, next);
+    int64_t following = column + length;
+    if (following < columns) {
+      next = loadPiece(b, pieceOf(b, base, following), lengthAt(following));
+    }
+    Value piece = fromWords(b, words, VectorType::get({length}, f32));
+    Value scaled = arith::MulFOp::create(b, piece, broadcast(b, factor, length));
+    storePiece(b, pieceOf(b, base, column), toWords(b, scaled));
+    column = following;
+  }
+}
+
+namespace {
+struct RescaleLowering : LoweringPattern<RescaleOp> {
+  using LoweringPattern::LoweringPattern;
+
+  LogicalResult matchAndRewrite(RescaleOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    const RoleContext &role = lowering.role(op);
+    Place place(op.getViewAttr(), op.getHandle(), adaptor.getHandle(), adaptor.getElement(),
+                op.getStaticElementAttr());
+    int64_t columns = lowering.view(op.getViewAttr()).getTileType().getColumns();
+    Value factor = adaptor.getBy().front();
+    auto emit = [&](ImplicitLocOpBuilder &inner) {
+      Value base = lowering.tmemAddress(inner, op.getLoc(), role, place);
+      emitRescale(inner, ownLanes(inner, base, role), columns, factor);
+    };
+    if (!op.getLikelyOne()) {
+      emit(b);
+    } else {
+      // The accesses are the whole warp's: so is the decision.
+      Value differs = arith::CmpFOp::create(b, arith::CmpFPredicate::UNE, factor,
+                                            floatConstant(b, b.getF32Type(), 1.0));
+      Value any =
+          NVVM::VoteSyncOp::create(b, b.getI1Type(), intConstant(b, b.getI32Type(), kAllLanes),
+                                   differs, NVVM::VoteSyncKind::any);
+      auto branch = scf::IfOp::create(b, any, /*withElseRegion=*/false);
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(branch.thenBlock());
+      emit(b);
+    }
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+} // namespace
+
+void populateTensorMemoryPatterns(const TileToNVVMTypeConverter &converter,
+                                  RewritePatternSet &patterns, const Lowering &lowering) {
+  patterns.add<RescaleLowering>(converter, patterns.getContext(), lowering);
+}
+
+} // namespace fa4::tile::gpu

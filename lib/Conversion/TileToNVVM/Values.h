@@ -1,0 +1,106 @@
+//===- Values.h - what the value patterns share -----------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Vectors of one thread's columns, cut and joined; guarded accesses to global
+// memory; 2^x. A column of a tile is a lane of its vector, so that whole-vector
+// arithmetic becomes packed instructions and nothing here moves a register.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA4_LIB_CONVERSION_TILETONVVM_VALUES_H
+#define FA4_LIB_CONVERSION_TILETONVVM_VALUES_H
+
+#include "Lowering.h"
+
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace fa4::tile::gpu {
+
+/// Columns of a mask word, and of the largest piece of tensor memory that is
+/// accessed at once: larger ones ask ptxas for as many consecutive registers.
+constexpr int64_t kPieceColumns = 32;
+constexpr int64_t kWordBytes = 4;
+/// The largest access of one thread to shared or global memory.
+constexpr int64_t kChunkBytes = 16;
+
+inline FragType tileOf(mlir::Value value) { return llvm::cast<FragType>(value.getType()); }
+inline GlobalType gridOf(mlir::Value value) { return llvm::cast<GlobalType>(value.getType()); }
+
+/// Bytes of one element in memory.
+inline int64_t getElementBytes(mlir::Type element) {
+  return llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
+}
+
+mlir::Value floatConstant(mlir::ImplicitLocOpBuilder &b, mlir::Type type, double value);
+mlir::Value intConstant(mlir::ImplicitLocOpBuilder &b, mlir::Type type, int64_t value);
+
+/// `value` as `width` equal lanes; unchanged if it is a vector.
+mlir::Value broadcast(mlir::ImplicitLocOpBuilder &b, mlir::Value value, int64_t width);
+/// Lanes [begin, begin + width).
+mlir::Value takeLanes(mlir::ImplicitLocOpBuilder &b, mlir::Value vector, int64_t begin,
+                      int64_t width);
+/// Any lanes, in any order.
+mlir::Value pickLanes(mlir::ImplicitLocOpBuilder &b, mlir::Value vector,
+                      llvm::ArrayRef<int32_t> lanes);
+/// The pieces one after the other; of one element type.
+mlir::Value joinLanes(mlir::ImplicitLocOpBuilder &b, llvm::ArrayRef<mlir::Value> pieces);
+mlir::Value takeLane(mlir::ImplicitLocOpBuilder &b, mlir::Value vector, int64_t lane);
+mlir::Value fromLanes(mlir::ImplicitLocOpBuilder &b, mlir::Type element,
+                      llvm::ArrayRef<mlir::Value> lanes);
+
+/// A thread's elements as 32-bit words and back; 16-bit elements two by two, the
+/// even one in the low half. `value` is a vector or one f32 or i32.
+mlir::Value toWords(mlir::ImplicitLocOpBuilder &b, mlir::Value value);
+mlir::Value fromWords(mlir::ImplicitLocOpBuilder &b, mlir::Value words, mlir::Type type);
+
+/// One PTX text; its result, null if `result` is. Without side effects it is a
+/// function of its operands.
+mlir::Value emitPtx(mlir::ImplicitLocOpBuilder &b, mlir::Type result, mlir::ValueRange operands,
+                    llvm::StringRef text, llvm::StringRef constraints, bool hasSideEffects = false);
+
+/// 2^x by the machine, on f32 or vectors of it.
+mlir::Value emitExp2(mlir::ImplicitLocOpBuilder &b, mlir::Value x);
+/// 2^x by the polynomial of Numerics, bit for bit the host's.
+mlir::Value emitExp2Polynomial(mlir::ImplicitLocOpBuilder &b, mlir::Value x, int64_t degree);
+
+/// One scalar of `element` from global memory, zero without `inside`. Straight-line
+/// code: a warp must stay whole for its tensor-memory accesses.
+mlir::Value loadIfInside(mlir::ImplicitLocOpBuilder &b, mlir::Type element, mlir::Value address,
+                         mlir::Value inside);
+/// `words` words, 1, 2 or 4, as a vector of i32.
+mlir::Value loadWordsIfInside(mlir::ImplicitLocOpBuilder &b, int64_t words, mlir::Value address,
+                              mlir::Value inside);
+void storeIfInside(mlir::ImplicitLocOpBuilder &b, mlir::Value scalar, mlir::Value address,
+                   mlir::Value inside);
+void storeWordsIfInside(mlir::ImplicitLocOpBuilder &b, mlir::Value words, mlir::Value address,
+                        mlir::Value inside);
+void addIfInside(mlir::ImplicitLocOpBuilder &b, mlir::Value scalar, mlir::Value address,
+                 mlir::Value inside);
+
+/// A located error unless `op` of the math dialect has a form on the device.
+llvm::LogicalResult checkMath(mlir::Operation *op);
+
+// The families of patterns.
+void populateElementwisePatterns(const TileToNVVMTypeConverter &converter,
+                                 mlir::RewritePatternSet &patterns, const Lowering &lowering);
+void populateReductionPatterns(const TileToNVVMTypeConverter &converter,
+                               mlir::RewritePatternSet &patterns, const Lowering &lowering);
+void populateMaskPatterns(const TileToNVVMTypeConverter &converter,
+                          mlir::RewritePatternSet &patterns, const Lowering &lowering);
+void populateMapPatterns(const TileToNVVMTypeConverter &converter,
+                         mlir::RewritePatternSet &patterns, const Lowering &lowering);
+void populateTensorMemoryPatterns(const TileToNVVMTypeConverter &converter,
+                                  mlir::RewritePatternSet &patterns, const Lowering &lowering);
+void populateViewPatterns(const TileToNVVMTypeConverter &converter,
+                          mlir::RewritePatternSet &patterns, const Lowering &lowering);
+void populateGlobalMemoryPatterns(const TileToNVVMTypeConverter &converter,
+                                  mlir::RewritePatternSet &patterns, const Lowering &lowering);
+void populateInlinePtxPatterns(const TileToNVVMTypeConverter &converter,
+                               mlir::RewritePatternSet &patterns, const Lowering &lowering);
+
+} // namespace fa4::tile::gpu
+
+#endif // FA4_LIB_CONVERSION_TILETONVVM_VALUES_H
