@@ -16,7 +16,6 @@
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 
@@ -59,6 +58,15 @@ static bool needsIssuer(RoleOp role) {
 }
 
 namespace {
+/// Warps from `first` to before `end` that run one block: a role, or idle.
+struct Segment {
+  int64_t first;
+  int64_t end;
+  int64_t registers;
+  RoleOp role;
+  Block *block;
+};
+
 class FrameBuilder {
 public:
   FrameBuilder(Lowering &lowering, RewriterBase &b)
@@ -76,8 +84,14 @@ private:
   void emitMeeting();
   void emitRole(RoleOp role, Block *block);
   void emitRegisters(int64_t registers);
-  void emitIdle(int64_t registers, Block *block);
+  void emitIdle(const Segment &segment);
+  /// Adds the warps that no role has, in order. They give back what they have
+  /// with the others of their warpgroup.
+  void addIdle(SmallVectorImpl<Segment> &segments);
+  void emitDispatch(Block *entry, ArrayRef<Segment> segments);
   void emitTeardown();
+  /// The loops of roles are as they were scheduled.
+  void keepLoopsRolled();
 
   Value i32(int64_t value) { return i32Constant(b, loc, value); }
   Value isWarp(int64_t number) {
@@ -313,10 +327,10 @@ void FrameBuilder::emitRole(RoleOp role, Block *block) {
   lowering.roles[block] = context;
 }
 
-void FrameBuilder::emitIdle(int64_t registers, Block *block) {
+void FrameBuilder::emitIdle(const Segment &segment) {
   OpBuilder::InsertionGuard restore(b);
-  b.setInsertionPointToStart(block);
-  emitRegisters(registers);
+  b.setInsertionPointToStart(segment.block);
+  emitRegisters(segment.registers);
   LLVM::BrOp::create(b, loc, exit);
 }
 
@@ -353,56 +367,80 @@ void FrameBuilder::emitTeardown() {
   LLVM::ReturnOp::create(b, loc, ValueRange());
 }
 
+void FrameBuilder::keepLoopsRolled() {
+  MLIRContext *context = b.getContext();
+  auto rolled = LLVM::LoopUnrollAttr::get(context, /*disable=*/b.getBoolAttr(true),
+                                          /*count=*/IntegerAttr(), /*runtimeDisable=*/BoolAttr(),
+                                          /*full=*/BoolAttr(), /*followupUnrolled=*/{},
+                                          /*followupRemainder=*/{}, /*followupAll=*/{});
+  auto annotation = LLVM::LoopAnnotationAttr::get(context, {}, {}, {}, rolled, {}, {}, {}, {}, {},
+                                                  {}, {}, {}, {}, {}, {});
+  lowering.function.walk(
+      [&](scf::ForOp loop) { loop->setDiscardableAttr(kLoopAnnotationName, annotation); });
+}
+
+void FrameBuilder::addIdle(SmallVectorImpl<Segment> &segments) {
+  llvm::sort(segments,
+             [](const Segment &left, const Segment &right) { return left.first < right.first; });
+  SmallVector<Segment> idle;
+  int64_t end = countThreads(kernel) / lowering.target().threadsPerWarp;
+  for (int64_t warp = 0; warp < end;) {
+    auto owner =
+        llvm::find_if(segments, [&](const Segment &segment) { return warp < segment.end; });
+    if (owner != segments.end() && owner->first <= warp) {
+      warp = owner->end;
+      continue;
+    }
+    // Up to the next role or warpgroup: the budget is that of the warpgroup.
+    int64_t group = warp / kWarpsPerWarpgroup;
+    int64_t stop = (group + 1) * kWarpsPerWarpgroup;
+    int64_t registers = lowering.target().minRoleRegisters;
+    for (const Segment &segment : segments) {
+      if (segment.first / kWarpsPerWarpgroup <= group &&
+          group <= (segment.end - 1) / kWarpsPerWarpgroup) {
+        registers = segment.registers;
+      }
+      stop = segment.first > warp ? std::min(stop, segment.first) : stop;
+    }
+    idle.push_back({warp, stop, registers, RoleOp(), b.createBlock(exit)});
+    warp = stop;
+  }
+  llvm::append_range(segments, idle);
+  llvm::sort(segments,
+             [](const Segment &left, const Segment &right) { return left.first < right.first; });
+}
+
+/// Comparisons of a uniform value; a switch would become an indirect branch, which
+/// ptxas takes for a divergent one.
+void FrameBuilder::emitDispatch(Block *entry, ArrayRef<Segment> segments) {
+  Block *anchor = entry->getNextNode(), *from = entry;
+  for (const Segment &segment : segments.drop_back()) {
+    Block *others = b.createBlock(anchor);
+    b.setInsertionPointToEnd(from);
+    Value own = LLVM::ICmpOp::create(b, loc, LLVM::ICmpPredicate::ult, warp, i32(segment.end));
+    LLVM::CondBrOp::create(b, loc, own, segment.block, others);
+    from = others;
+  }
+  b.setInsertionPointToEnd(from);
+  LLVM::BrOp::create(b, loc, segments.back().block);
+}
+
 void FrameBuilder::build() {
   arguments = createFunction(lowering, b);
   Region &region = lowering.function.getBody();
   emitEntry();
 
   exit = b.createBlock(&region, region.end());
-  b.setInsertionPointToEnd(&region.front());
-  SmallVector<int32_t> caseNumbers;
-  SmallVector<Block *> caseBlocks;
-  auto addWarps = [&](int64_t begin, int64_t end, Block *block) {
-    for (int64_t number = begin; number < end; ++number) {
-      caseNumbers.push_back(static_cast<int32_t>(number));
-      caseBlocks.push_back(block);
-    }
-  };
-  int64_t numWarps = countThreads(kernel) / lowering.target().threadsPerWarp;
-  SmallVector<bool> busy(numWarps, false);
-  SmallVector<int64_t> budgets(numWarps / kWarpsPerWarpgroup, lowering.target().minRoleRegisters);
-  SmallVector<std::pair<RoleOp, Block *>> roles;
-  OpBuilder::InsertPoint end = b.saveInsertionPoint();
+  SmallVector<Segment> segments;
   for (auto role : kernel.getBody().getOps<RoleOp>()) {
-    Block *block = b.createBlock(exit);
-    roles.emplace_back(role, block);
     auto first = static_cast<int64_t>(*role.getFirstWarp());
-    int64_t last = first + static_cast<int64_t>(role.getWarps() * role.getReplicas());
-    addWarps(first, last, block);
-    for (int64_t number = first; number < last; ++number) {
-      busy[number] = true;
-      budgets[number / kWarpsPerWarpgroup] = static_cast<int64_t>(*role.getRegs());
-    }
+    segments.push_back({first, first + static_cast<int64_t>(role.getWarps() * role.getReplicas()),
+                        static_cast<int64_t>(*role.getRegs()), role, b.createBlock(exit)});
   }
-  // Idle warps give back what they have with the others of their warpgroup.
-  llvm::MapVector<int64_t, Block *> idle;
-  for (int64_t number = 0; number < numWarps; ++number) {
-    if (!busy[number]) {
-      Block *&block = idle[budgets[number / kWarpsPerWarpgroup]];
-      if (!block) {
-        block = b.createBlock(exit);
-      }
-      addWarps(number, number + 1, block);
-    }
-  }
-  b.restoreInsertionPoint(end);
-  LLVM::SwitchOp::create(b, loc, warp, exit, ValueRange(), caseNumbers, caseBlocks,
-                         SmallVector<ValueRange>(caseBlocks.size()));
-  for (auto [role, block] : roles) {
-    emitRole(role, block);
-  }
-  for (auto [registers, block] : idle) {
-    emitIdle(registers, block);
+  addIdle(segments);
+  emitDispatch(&region.front(), segments);
+  for (const Segment &segment : segments) {
+    segment.role ? emitRole(segment.role, segment.block) : emitIdle(segment);
   }
   emitTeardown();
 
@@ -413,6 +451,7 @@ void FrameBuilder::build() {
   for (ForEachTileOp loop : loops) {
     lowerTileLoop(loop, work, arguments, persistent, b);
   }
+  keepLoopsRolled();
 }
 
 void buildFrame(Lowering &lowering, RewriterBase &rewriter) {

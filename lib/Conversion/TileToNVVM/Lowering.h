@@ -37,6 +37,9 @@ constexpr unsigned kTensorSpace = 6;
 /// One shared memory for all kernels of a module: `extern .shared`, sized at launch.
 constexpr llvm::StringLiteral kSharedMemoryName = "fa4_shared_memory";
 
+/// Under this name upstream hands a loop's annotation through to branches.
+constexpr llvm::StringLiteral kLoopAnnotationName = "llvm.loop_annotation";
+
 /// What the frame gives to the ops of one role. Values stand at the head of the
 /// role's block and dominate all of it.
 struct RoleContext {

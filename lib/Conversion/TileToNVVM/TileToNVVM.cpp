@@ -91,6 +91,15 @@ static LogicalResult lowerToMachine(LLVM::LLVMFuncOp function) {
   return applyPartialConversion(function, target, std::move(patterns));
 }
 
+/// Upstream leaves a loop's annotation on its back edge under a foreign name.
+static void placeLoopAnnotations(LLVM::LLVMFuncOp function) {
+  function.walk([](LLVM::BrOp branch) {
+    if (Attribute annotation = branch->removeDiscardableAttr(kLoopAnnotationName)) {
+      branch.setLoopAnnotationAttr(cast<LLVM::LoopAnnotationAttr>(annotation));
+    }
+  });
+}
+
 namespace {
 struct ConvertTileToNVVM : fa4::impl::ConvertTileToNVVMBase<ConvertTileToNVVM> {
   using Base::Base;
@@ -135,6 +144,7 @@ private:
         failed(expandStructure(lowering.function)) || failed(lowerToMachine(lowering.function))) {
       return failure();
     }
+    placeLoopAnnotations(lowering.function);
     (void)runRegionDCE(rewriter, lowering.function->getRegions());
     kernel.erase();
     return success();

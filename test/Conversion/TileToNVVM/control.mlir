@@ -104,6 +104,9 @@ tile.kernel @copy(%A: !g, %B: !g, %O: !g, %sq: i32, %nt: i32) target(#b200) sche
   }
 }
 
+// CHECK: #[[UNROLL:.*]] = #llvm.loop_unroll<disable = true>
+// CHECK: #loop_annotation = #llvm.loop_annotation<unroll = #[[UNROLL]]>
+
 // Parameters: one map per box and swizzle, scalars; 7 warps make two warpgroups.
 // CHECK: llvm.mlir.global external @fa4_shared_memory() {addr_space = 3 : i32, alignment = 1024 : i64} : !llvm.array<0 x i8>
 // CHECK: llvm.func @copy(
@@ -131,16 +134,16 @@ tile.kernel @copy(%A: !g, %B: !g, %O: !g, %sq: i32, %nt: i32) target(#b200) sche
 // CHECK: %[[SYMBOL:.*]] = llvm.mlir.addressof @fa4_shared_memory
 // CHECK: llvm.inline_asm "mov.b32 $0, $1;", "=r,r"
 // CHECK: %[[TMEM:.*]] = llvm.load
-// CHECK: llvm.switch %[[WARP]] : i32, ^[[EXIT:.*]] [
-// CHECK-NEXT: 0: ^[[WATCH:.*]],
-// CHECK-NEXT: 1: ^[[WATCH]],
-// CHECK-NEXT: 2: ^[[WATCH]],
-// CHECK-NEXT: 3: ^[[WATCH]],
-// CHECK-NEXT: 4: ^[[MMA:.*]],
-// CHECK-NEXT: 5: ^[[LOAD:.*]],
-// CHECK-NEXT: 6: ^[[STORE:.*]],
-// CHECK-NEXT: 7: ^[[IDLE:.*]]
-// CHECK-NEXT: ]
+// CHECK: llvm.mlir.constant(4 : i32)
+// CHECK-NEXT: llvm.icmp "ult" %[[WARP]]
+// CHECK-NEXT: llvm.cond_br %{{.*}}, ^[[WATCH:bb[0-9]+]], ^
+// CHECK: llvm.mlir.constant(5 : i32)
+// CHECK-NEXT: llvm.icmp "ult" %[[WARP]]
+// CHECK-NEXT: llvm.cond_br %{{.*}}, ^[[MMA:bb[0-9]+]], ^
+// CHECK: llvm.cond_br %{{.*}}, ^[[LOAD:bb[0-9]+]], ^
+// CHECK: llvm.mlir.constant(7 : i32)
+// CHECK: llvm.cond_br %{{.*}}, ^[[STORE:bb[0-9]+]], ^
+// CHECK: llvm.br ^[[IDLE:bb[0-9]+]]
 
 // A role of whole warps: a loop over tries, a barrier of its own to meet at.
 // CHECK: ^[[WATCH]]:
@@ -158,7 +161,9 @@ tile.kernel @copy(%A: !g, %B: !g, %O: !g, %sq: i32, %nt: i32) target(#b200) sche
 // CHECK-NEXT: nvvm.tcgen05.fence <before>
 // CHECK: nvvm.elect.sync
 // CHECK: nvvm.mbarrier.arrive %{{[0-9]+}} : !llvm.ptr<3>
-// CHECK: llvm.br ^[[EXIT]]
+// CHECK: llvm.br {{.*}} {loop_annotation = #loop_annotation}
+// CHECK: nvvm.barrier id
+// CHECK-NEXT: llvm.br ^[[EXIT:bb[0-9]+]]
 
 // A role of one lane: elected once, waits left uniformly. B's descriptor: panels
 // 16384 bytes apart, 8 rows 1024 bytes apart; 16 rows per instruction.
