@@ -59,6 +59,40 @@ void fa4::tile::eraseDeadOps(RewriterBase &rewriter, Region &region) {
   }
 }
 
+bool fa4::tile::isScalarArithmetic(Operation *op) {
+  auto isScalar = [](Type type) { return type.isIntOrIndexOrFloat(); };
+  return op->getNumRegions() == 0 && op->getNumResults() > 0 && isMemoryEffectFree(op) &&
+         llvm::all_of(op->getOperandTypes(), isScalar) &&
+         llvm::all_of(op->getResultTypes(), isScalar);
+}
+
+void fa4::tile::sinkScalars(RewriterBase &rewriter, Region &region) {
+  for (Block &block : region) {
+    // From the back: what an op feeds has moved when its turn comes.
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
+      if (isa<MapOp>(op)) {
+        continue; // one element's business: its order is as it was written
+      }
+      for (Region &inner : op.getRegions()) {
+        sinkScalars(rewriter, inner);
+      }
+      if (!isScalarArithmetic(&op) || op.hasTrait<OpTrait::ConstantLike>()) {
+        continue;
+      }
+      Operation *first = nullptr;
+      for (Operation *user : op.getUsers()) {
+        Operation *ancestor = block.findAncestorOpInBlock(*user);
+        if (!first || ancestor->isBeforeInBlock(first)) {
+          first = ancestor;
+        }
+      }
+      if (first) {
+        rewriter.moveOpBefore(&op, first);
+      }
+    }
+  }
+}
+
 bool fa4::tile::holdsChannelOps(Operation *op) {
   return op
       ->walk([](Operation *inner) {

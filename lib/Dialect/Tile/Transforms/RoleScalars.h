@@ -28,6 +28,13 @@ mlir::Value materialize(mlir::RewriterBase &rewriter, RoleOp role, mlir::Locatio
 /// Erases what nothing uses and that has no effect, at any depth.
 void eraseDeadOps(mlir::RewriterBase &rewriter, mlir::Region &region);
 
+/// Whether `op` computes scalars from scalars, and nothing else.
+bool isScalarArithmetic(mlir::Operation *op);
+
+/// Moves scalar arithmetic to the first op of its block that needs it, so that its
+/// place does not depend on what else was computed before.
+void sinkScalars(mlir::RewriterBase &rewriter, mlir::Region &region);
+
 /// Whether an op below `op` speaks of a channel.
 bool holdsChannelOps(mlir::Operation *op);
 

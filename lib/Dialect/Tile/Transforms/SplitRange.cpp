@@ -58,6 +58,7 @@ private:
   scf::ForOp emitPart(scf::ForOp loop, Value lower, Value upper, ValueRange inits);
   void finishPart(scf::ForOp part, const TripRange &range);
   void inlineOnlyTrip(scf::ForOp loop);
+  void eraseEndsOfNoToken(Block::iterator begin, Block::iterator end);
 
   std::optional<bool> decide(arith::CmpIOp test, Value induction, const TripRange &range);
   bool isNotNegative(const LinearForm &form, Value induction, const TripRange &range);
@@ -166,7 +167,16 @@ std::optional<LinearForm> RangeSplitter::getCut(arith::CmpIOp op, scf::ForOp loo
   }
 }
 
+/// Whether the first trip is to end a token of no slot.
+static bool startsWithoutToken(scf::ForOp loop) {
+  return llvm::any_of(loop.getInits(), [](Value init) { return init.getDefiningOp<NoTokenOp>(); });
+}
+
 std::optional<LinearForm> RangeSplitter::findCut(scf::ForOp loop) {
+  LinearForm second = LinearForm::get(loop.getLowerBound()).plus(1);
+  if (startsWithoutToken(loop) && isProvenOrder(second, LinearForm::get(loop.getUpperBound()))) {
+    return second;
+  }
   std::optional<LinearForm> place;
   loop.getBody()->walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (isa<MapOp>(op)) {
@@ -339,6 +349,16 @@ scf::ForOp RangeSplitter::emitPart(scf::ForOp loop, Value lower, Value upper, Va
   return part;
 }
 
+/// To release no slot is nothing.
+void RangeSplitter::eraseEndsOfNoToken(Block::iterator begin, Block::iterator end) {
+  for (Operation &op : llvm::make_early_inc_range(llvm::make_range(begin, end))) {
+    auto release = dyn_cast<ReleaseOp>(op);
+    if (release && release.getToken().getDefiningOp<NoTokenOp>()) {
+      rewriter.eraseOp(release);
+    }
+  }
+}
+
 /// Puts the only trip of `loop` in its place.
 void RangeSplitter::inlineOnlyTrip(scf::ForOp loop) {
   auto yield = cast<scf::YieldOp>(loop.getBody()->getTerminator());
@@ -355,6 +375,8 @@ void RangeSplitter::inlineOnlyTrip(scf::ForOp loop) {
   Block *block = loop->getBlock();
   rewriter.inlineBlockBefore(loop.getBody(), loop, arguments);
   Block::iterator begin = before ? std::next(before->getIterator()) : block->begin();
+  eraseEndsOfNoToken(begin, loop->getIterator());
+  begin = before ? std::next(before->getIterator()) : block->begin();
   addLoops(begin, loop->getIterator());
   rewriter.replaceOp(loop, results);
 }
@@ -468,6 +490,16 @@ static LogicalResult verifyChannelConditions(RoleOp role) {
   return failure(result.wasInterrupted());
 }
 
+/// A token of no slot has an end that is not there only if the trip is.
+static LogicalResult verifyNoTokenLeft(RoleOp role) {
+  WalkResult result = role.walk([](NoTokenOp none) {
+    none.emitError("expected a loop that carries a token of no slot into its first trip to have "
+                   "a first trip by the facts of the work, but got one that may have none");
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
+
 namespace {
 struct TileSplitRange : public fa4::tile::impl::TileSplitRangeBase<TileSplitRange> {
   using Base::Base;
@@ -478,7 +510,7 @@ struct TileSplitRange : public fa4::tile::impl::TileSplitRangeBase<TileSplitRang
     IRRewriter rewriter(&getContext());
     for (RoleOp role : kernel.getBody().getOps<RoleOp>()) {
       numCuts += RangeSplitter(rewriter, role, facts).run();
-      if (failed(verifyChannelConditions(role))) {
+      if (failed(verifyChannelConditions(role)) || failed(verifyNoTokenLeft(role))) {
         return signalPassFailure();
       }
     }

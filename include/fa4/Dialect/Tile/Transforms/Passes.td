@@ -164,6 +164,33 @@ def TilePipelineLoop : Pass<"tile-pipeline-loop", "::fa4::tile::KernelOp"> {
 // T0 with channels to T1: roles.
 //===----------------------------------------------------------------------===//
 
+def TilePartitionRoles : Pass<"tile-partition-roles", "::fa4::tile::KernelOp"> {
+  let summary = "Turn a sequential kernel with channels into roles";
+  let description = [{
+    *Requires* a kernel after tile-insert-channels: inlined steps, values kept in and
+    used from views, tokens. *Ensures* a T1 kernel with the same hand-overs in the
+    same order, role by role, in the order of their first steps. A role has what
+    its effects need: its steps, the channel ops at its ends, loops and
+    conditionals with one of these inside, carried values that something uses,
+    and scalars. A kept product is an asynchronous one into its view, a kept load a
+    copy, rows scaled where they lie a rescale, any other kept value a write; a
+    used value is a place of a product or copy, or a read. Tiles are spread over
+    the role's threads. A loop that rotation had taken apart becomes plain again
+    where the role has only steps that moved together, and replicas that do the
+    same become one text. Kernels with roles stay as they are.
+
+    *Fails when* a step has no role, a value crosses roles other than through a
+    channel, what decides about channel ops is not computed from the tile's scalars
+    alone (rule W), a product has no home, a role has too few threads for its tiles,
+    or replicas differ.
+  }];
+  let statistics = [
+    Statistic<"numRoles", "num-roles", "roles made">,
+    Statistic<"numRerolled", "num-rerolled", "rotated loops made plain">,
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
 def TileSplitRange : Pass<"tile-split-range", "::fa4::tile::KernelOp"> {
   let summary = "Cut loops of roles where a condition inside changes";
   let description = [{
