@@ -285,4 +285,45 @@ def TileAssignMemory : Pass<"tile-assign-memory", "::fa4::tile::KernelOp"> {
   ];
 }
 
+//===----------------------------------------------------------------------===//
+// T1 to T2: barriers.
+//===----------------------------------------------------------------------===//
+
+def TileLowerChannels : Pass<"tile-lower-channels", "::fa4::tile::KernelOp"> {
+  let summary = "Turn channels and tokens into barriers, cursors and places";
+  let description = [{
+    *Requires* a T1 kernel of one CTA whose memory is placed and whose roles have
+    warps and registers. *Ensures*: no channel and no token is left.
+
+    * R0: channel `c` gives the barriers `c.full` and `c.empty`, one per element and
+      slot; arrivals are counted from the ops that commits and releases name, or from
+      the channel's grain. A full half by named barrier (R6) becomes one.
+    * An acquire waits for the empty half with a cursor that starts with credit, a
+      wait for the full half with one that does not. Cursors that step together are one.
+    * A load announces its bytes and signals the full half; a commit or release after
+      products is a `barrier.commit` right behind the last of them; after a store
+      the role awaits the store, then one lane arrives.
+    * `settle` waits for as many releases as the channel has slots.
+    * Set-up allocates tensor memory and lets the CTA meet; tear-down frees it after
+      its users met at `@tmem_users`. Roles of one warp that issue are `one_lane`.
+
+    *Fails when* a half mixes engines and threads, a named barrier would need
+    several phases, an op has no lowering, or barriers do not fit.
+  }];
+  let dependentDialects = ["::mlir::scf::SCFDialect"];
+}
+
+def TileLowerAsync : Pass<"tile-lower-async", "::fa4::tile::KernelOp"> {
+  let summary = "Turn stores and their completion into bulk groups";
+  let description = [{
+    *Requires* a kernel without tokens. *Ensures*: each `async_store` is an
+    `issue_store` that closes a bulk group, each await of one a `group.wait` that
+    leaves open the groups closed after it. In a role of several warps a
+    `role_sync` stands before the store, and after the wait (R7).
+
+    *Fails when* a store is awaited in another block, or stores between cannot be
+    counted.
+  }];
+}
+
 #endif // FA4_DIALECT_TILE_TRANSFORMS_PASSES_TD

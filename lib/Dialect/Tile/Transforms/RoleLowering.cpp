@@ -1,0 +1,473 @@
+//===- RoleLowering.cpp - a role from tokens to barriers ------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Generation by generation a role waits at the same barrier as the channel's other
+// end arrives at, because both count from 0 and advance once per token. Nothing is
+// left out here, also where a wait is implied: tile-simplify-barriers knows why.
+//
+//===----------------------------------------------------------------------===//
+
+#include "RoleLowering.h"
+
+using namespace mlir;
+using namespace fa4::tile;
+
+//===----------------------------------------------------------------------===//
+// Cursors
+//===----------------------------------------------------------------------===//
+
+SmallVector<unsigned> RoleLowering::carriedClasses(Operation *op) const {
+  SmallVector<unsigned> carried;
+  for (unsigned number = 0; number < cursors.classes.size(); ++number) {
+    if (cursors.advancesIn(op, number)) {
+      carried.push_back(number);
+    }
+  }
+  return carried;
+}
+
+Value RoleLowering::valueOf(unsigned cursorClass, const Position &at) const {
+  for (auto [key, value] : llvm::zip_equal(cursors.keys, at.next)) {
+    if (key.cursorClass == cursorClass) {
+      return value;
+    }
+  }
+  return {};
+}
+
+void RoleLowering::setClass(unsigned cursorClass, Value value, Position &at) const {
+  for (auto [key, next] : llvm::zip_equal(cursors.keys, at.next)) {
+    if (key.cursorClass == cursorClass) {
+      next = value;
+    }
+  }
+}
+
+Value RoleLowering::advance(Value cursor, Position &at) {
+  Value &next = at.advanced[cursor];
+  if (!next) {
+    next = AdvanceOp::create(builder, cursor.getLoc(), cursor);
+  }
+  return next;
+}
+
+//===----------------------------------------------------------------------===//
+// Tokens
+//===----------------------------------------------------------------------===//
+
+void RoleLowering::emitTokenStart(Operation *op, Position &at) {
+  ChannelOp channel = channelOf(op);
+  const Halves &both = halves.find(channel)->second;
+  bool producer = isa<AcquireOp>(op);
+  std::pair<Value, IntegerAttr> named =
+      TypeSwitch<Operation *, std::pair<Value, IntegerAttr>>(op)
+          .Case<AcquireOp, WaitOp>([](auto use) {
+            return std::pair<Value, IntegerAttr>(use.getElement(), use.getStaticElementAttr());
+          })
+          .Default([](Operation *) { return std::pair<Value, IntegerAttr>(); });
+  Slot slot{channel, named.first ? mapping.lookup(named.first) : Value(), named.second, Value()};
+  if (!producer && both.full.isNamed()) {
+    NamedSyncOp::create(builder, op->getLoc(), symbol(both.full.name), slot.element, slot.fixed,
+                        Value());
+  } else {
+    unsigned key = cursors.keyOf(op);
+    Value cursor = at.next[key];
+    BarrierWaitOp::create(builder, op->getLoc(), cursor,
+                          symbol(producer ? both.empty.name : both.full.name), slot.element,
+                          slot.fixed);
+    if (channel.getDepth() > 1) {
+      slot.cursor = cursor;
+    }
+    at.next[key] = advance(cursor, at);
+  }
+  slots[op->getResult(0)] = slot;
+}
+
+// Everything committed was released: the releases that the next `depth` acquires
+// would wait for.
+void RoleLowering::emitSettle(SettleOp settle, Position &at) {
+  ChannelOp channel = channelOf(settle);
+  Value cursor = at.next[cursors.keyOf(settle)];
+  Value element = settle.getElement() ? mapping.lookup(settle.getElement()) : Value();
+  for (uint64_t slot = 0; slot < channel.getDepth(); ++slot) {
+    if (slot != 0) {
+      cursor = advance(cursor, at);
+    }
+    BarrierWaitOp::create(builder, settle.getLoc(), cursor,
+                          symbol(halves.find(channel)->second.empty.name), element,
+                          settle.getStaticElementAttr());
+  }
+}
+
+LogicalResult RoleLowering::emitTokenEnd(Operation *op, Value token, ValueRange after) {
+  const Slot &slot = slots.find(token)->second;
+  const Halves &both = halves.find(slot.channel)->second;
+  const Half &half = isa<CommitOp>(op) ? both.full : both.empty;
+  FlatSymbolRefAttr name = symbol(half.name);
+  bool all = false;
+  if (auto commit = dyn_cast<CommitOp>(op)) {
+    all = commit.getAfterAll();
+  } else if (auto release = dyn_cast<ReleaseOp>(op)) {
+    all = release.getAfterAll();
+  }
+  if (after.empty() && !all) {
+    if (half.isNamed()) {
+      NamedArriveOp::create(builder, op->getLoc(), name, slot.element, slot.fixed, Value());
+    } else {
+      BarrierArriveOp::create(builder, op->getLoc(), slot.cursor, name, slot.element, slot.fixed,
+                              ArrivalAttr::get(op->getContext(), half.by), UnitAttr(), Value());
+    }
+    return success();
+  }
+  OpBuilder::InsertionGuard guard(builder);
+  bool products = all, stores = false;
+  Operation *last = nullptr;
+  for (Value async : after) {
+    auto engine = cast<AsyncOpInterface>(async.getDefiningOp()).getEngine();
+    products |= engine == Engine::Mma;
+    stores |= engine == Engine::Store;
+    Operation *here = issued.lookup(async);
+    if (here && here->getBlock() == builder.getInsertionBlock() &&
+        (!last || last->isBeforeInBlock(here))) {
+      last = here;
+    }
+  }
+  if (products) {
+    // A commit reports what its lane issued before: the earlier, the less.
+    if (!all && last) {
+      builder.setInsertionPointAfter(last);
+    }
+    Operation *commit = BarrierCommitOp::create(builder, op->getLoc(), slot.cursor, name,
+                                                slot.element, slot.fixed, UnitAttr());
+    for (Value async : after) {
+      issued[async] = commit;
+    }
+  } else if (stores) {
+    for (Value async : after) {
+      AwaitOp::create(builder, op->getLoc(), Type(), mapping.lookup(async));
+    }
+    BarrierArriveOp::create(builder, op->getLoc(), slot.cursor, name, slot.element, slot.fixed,
+                            ArrivalAttr::get(op->getContext(), Arrival::Lane), UnitAttr(), Value());
+  }
+  // Loads and sends signal the barrier themselves.
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Accesses
+//===----------------------------------------------------------------------===//
+
+/// The commit that a load completes, and the loads that it names.
+static CommitOp commitOf(AsyncLoadOp load) {
+  for (Operation *user : load->getUsers()) {
+    if (auto commit = dyn_cast<CommitOp>(user)) {
+      return commit;
+    }
+  }
+  return {};
+}
+
+void RoleLowering::emitLoad(AsyncLoadOp load) {
+  const Slot &slot = slots.find(load.getToken())->second;
+  FlatSymbolRefAttr full = symbol(halves.find(slot.channel)->second.full.name);
+  CommitOp commit = commitOf(load);
+  // The bytes are announced with the first load, so before any arrives.
+  if (commit && commit.getAfter().front() == load.getResult()) {
+    int64_t bytes = 0;
+    for (Value async : commit.getAfter()) {
+      auto part = async.getDefiningOp<AsyncLoadOp>();
+      bytes += SymbolTable::lookupNearestSymbolFrom<ViewOp>(role, part.getViewAttr()).getBytes();
+    }
+    BarrierExpectOp::create(builder, load.getLoc(), slot.cursor, full, slot.element, slot.fixed,
+                            builder.getI64IntegerAttr(bytes));
+  }
+  SmallVector<Value> coordinates;
+  for (Value coordinate : load.getCoordinates()) {
+    coordinates.push_back(mapping.lookup(coordinate));
+  }
+  issued[load.getResult()] =
+      IssueLoadOp::create(builder, load.getLoc(), mapping.lookup(load.getGlobal()), coordinates,
+                          slot.cursor, load.getViewAttr(), slot.element, slot.fixed, slot.cursor,
+                          full, slot.element, slot.fixed, UnitAttr());
+}
+
+LogicalResult RoleLowering::emitMma(AsyncMmaOp mma) {
+  if (!mma.getAccView() || !mma.getAView()) {
+    return mma.emitOpError() << "expected operands and accumulator of a product to be views, but "
+                                "got a fragment; products of fragments have no lowering yet";
+  }
+  const Slot &a = slots.find(mma.getA())->second;
+  const Slot &b = slots.find(mma.getB())->second;
+  const Slot &acc = slots.find(mma.getAcc())->second;
+  issued[mma.getResult()] =
+      IssueMmaOp::create(builder, mma.getLoc(), Type(), a.cursor, mma.getAViewAttr(), a.element,
+                         a.fixed, b.cursor, mma.getBViewAttr(), b.element, b.fixed, acc.cursor,
+                         mma.getAccViewAttr(), acc.element, acc.fixed, mma.getOverwriteAttr(),
+                         mma.getUnless() ? mapping.lookup(mma.getUnless()) : Value());
+  return success();
+}
+
+template <typename OpTy>
+void RoleLowering::emitAccess(OpTy access) {
+  Value handle = access.getHandle();
+  if (!handle || !isa<TokenType>(handle.getType())) {
+    builder.clone(*access, mapping);
+    return;
+  }
+  const Slot &slot = slots.find(handle)->second;
+  auto copy = cast<OpTy>(builder.clone(*access, mapping));
+  // Not mapped, the clone still holds the old token.
+  copy.getHandleMutable().clear();
+  if (slot.cursor) {
+    copy.getHandleMutable().assign(slot.cursor);
+  }
+  if (slot.element) {
+    copy.getElementMutable().assign(slot.element);
+  }
+  copy.setStaticElementAttr(slot.fixed);
+}
+
+//===----------------------------------------------------------------------===//
+// Regions
+//===----------------------------------------------------------------------===//
+
+void RoleLowering::appendMapped(ValueRange values, SmallVectorImpl<Value> &to) const {
+  for (Value value : values) {
+    if (!isa<TokenType>(value.getType())) {
+      to.push_back(mapping.lookup(value));
+    } else if (Value cursor = slots.find(value)->second.cursor) {
+      to.push_back(cursor);
+    }
+  }
+}
+
+unsigned RoleLowering::mapCarried(ValueRange old, ValueRange inits, ValueRange fresh) {
+  unsigned next = 0;
+  for (auto [value, init] : llvm::zip_equal(old, inits)) {
+    if (!isa<TokenType>(value.getType())) {
+      mapping.map(value, fresh[next++]);
+      continue;
+    }
+    Slot slot = slots.find(init)->second;
+    if (slot.cursor) {
+      slot.cursor = fresh[next++];
+    }
+    slots[value] = slot;
+  }
+  return next;
+}
+
+LogicalResult RoleLowering::emitFor(scf::ForOp loop, Position &at) {
+  SmallVector<unsigned> carried = carriedClasses(loop);
+  SmallVector<Value> inits;
+  appendMapped(loop.getInits(), inits);
+  for (unsigned number : carried) {
+    inits.push_back(valueOf(number, at));
+  }
+  auto fresh = scf::ForOp::create(builder, loop.getLoc(), mapping.lookup(loop.getLowerBound()),
+                                  mapping.lookup(loop.getUpperBound()),
+                                  mapping.lookup(loop.getStep()), inits);
+  fresh->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    Block &body = *fresh.getBody();
+    if (!body.empty()) {
+      body.back().erase();
+    }
+    builder.setInsertionPointToEnd(&body);
+    mapping.map(loop.getInductionVar(), fresh.getInductionVar());
+    Position inside = at;
+    ValueRange arguments = fresh.getRegionIterArgs();
+    unsigned first = mapCarried(loop.getRegionIterArgs(), loop.getInits(), arguments);
+    for (auto [index, number] : llvm::enumerate(carried)) {
+      setClass(number, arguments[first + index], inside);
+    }
+    if (failed(emitBlock(*loop.getBody(), inside))) {
+      return failure();
+    }
+    SmallVector<Value> yields;
+    appendMapped(loop.getYieldedValues(), yields);
+    for (unsigned number : carried) {
+      yields.push_back(valueOf(number, inside));
+    }
+    scf::YieldOp::create(builder, loop.getLoc(), yields);
+  }
+  unsigned first = mapCarried(loop.getResults(), loop.getInits(), fresh.getResults());
+  for (auto [index, number] : llvm::enumerate(carried)) {
+    setClass(number, fresh.getResult(first + static_cast<unsigned>(index)), at);
+  }
+  return success();
+}
+
+LogicalResult RoleLowering::emitTiles(ForEachTileOp tiles, Position &at) {
+  SmallVector<unsigned> carried = carriedClasses(tiles);
+  SmallVector<Value> inits;
+  appendMapped(tiles.getInits(), inits);
+  for (unsigned number : carried) {
+    inits.push_back(valueOf(number, at));
+  }
+  auto fresh = ForEachTileOp::create(builder, tiles.getLoc(), ValueRange(inits).getTypes(),
+                                     tiles.getSourceAttr(), inits);
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    Block *body = builder.createBlock(&fresh.getBody());
+    for (BlockArgument argument : tiles.getTileArgs()) {
+      mapping.map(argument, body->addArgument(argument.getType(), argument.getLoc()));
+    }
+    for (Value init : inits) {
+      body->addArgument(init.getType(), init.getLoc());
+    }
+    Position inside = at;
+    ValueRange arguments = body->getArguments().drop_front(tiles.getNumTileArgs());
+    unsigned first = mapCarried(tiles.getIterArgs(), tiles.getInits(), arguments);
+    for (auto [index, number] : llvm::enumerate(carried)) {
+      setClass(number, arguments[first + index], inside);
+    }
+    builder.setInsertionPointToEnd(body);
+    if (failed(emitBlock(tiles.getBody().front(), inside))) {
+      return failure();
+    }
+    SmallVector<Value> yields;
+    appendMapped(tiles.getYield().getOperands(), yields);
+    for (unsigned number : carried) {
+      yields.push_back(valueOf(number, inside));
+    }
+    YieldOp::create(builder, tiles.getLoc(), yields);
+  }
+  unsigned first = mapCarried(tiles.getResults(), tiles.getInits(), fresh.getResults());
+  for (auto [index, number] : llvm::enumerate(carried)) {
+    setClass(number, fresh.getResult(first + static_cast<unsigned>(index)), at);
+  }
+  return success();
+}
+
+LogicalResult RoleLowering::emitIf(scf::IfOp branch, Position &at) {
+  SmallVector<unsigned> carried = carriedClasses(branch);
+  SmallVector<Type> types;
+  for (Type type : branch.getResultTypes()) {
+    if (isa<TokenType>(type)) {
+      return branch.emitOpError() << "expected tokens to end in the branch where they start";
+    }
+    types.push_back(type);
+  }
+  for (unsigned number : carried) {
+    types.push_back(valueOf(number, at).getType());
+  }
+  bool withElse = !branch.getElseRegion().empty() || !carried.empty();
+  auto fresh = scf::IfOp::create(builder, branch.getLoc(), types,
+                                 mapping.lookup(branch.getCondition()), withElse);
+  for (unsigned number = 0; number < 2; ++number) {
+    if (number == 1 && !withElse) {
+      break;
+    }
+    OpBuilder::InsertionGuard guard(builder);
+    Block &to = fresh->getRegion(number).front();
+    if (!to.empty()) {
+      to.back().erase();
+    }
+    builder.setInsertionPointToEnd(&to);
+    Position inside = at;
+    SmallVector<Value> yields;
+    Region &from = branch->getRegion(number);
+    if (!from.empty()) {
+      if (failed(emitBlock(from.front(), inside))) {
+        return failure();
+      }
+      appendMapped(from.front().getTerminator()->getOperands(), yields);
+    }
+    for (unsigned cursorClass : carried) {
+      yields.push_back(valueOf(cursorClass, inside));
+    }
+    scf::YieldOp::create(builder, branch.getLoc(), yields);
+  }
+  unsigned results = branch.getNumResults();
+  for (unsigned number = 0; number < results; ++number) {
+    mapping.map(branch.getResult(number), fresh.getResult(number));
+  }
+  for (auto [index, number] : llvm::enumerate(carried)) {
+    setClass(number, fresh.getResult(results + static_cast<unsigned>(index)), at);
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Ops
+//===----------------------------------------------------------------------===//
+
+LogicalResult RoleLowering::emitOp(Operation *op, Position &at) {
+  return TypeSwitch<Operation *, LogicalResult>(op)
+      .Case<AcquireOp, WaitOp>([&](auto) {
+        emitTokenStart(op, at);
+        return success();
+      })
+      .Case([&](SettleOp settle) {
+        emitSettle(settle, at);
+        return success();
+      })
+      .Case<CommitOp, ReleaseOp>(
+          [&](auto end) { return emitTokenEnd(op, end.getToken(), end.getAfter()); })
+      .Case([&](AsyncLoadOp load) {
+        emitLoad(load);
+        return success();
+      })
+      .Case([&](AsyncMmaOp mma) { return emitMma(mma); })
+      .Case<ReadOp, WriteOp, RescaleOp, AsyncStoreOp>([&](auto access) {
+        emitAccess(access);
+        return success();
+      })
+      .Case<AsyncSendOp, AsyncNextOp>([&](auto) -> LogicalResult {
+        return op->emitOpError() << "expected loads, products and stores, but got an op whose "
+                                    "channel has no lowering yet";
+      })
+      .Case([&](scf::ForOp loop) { return emitFor(loop, at); })
+      .Case([&](ForEachTileOp tiles) { return emitTiles(tiles, at); })
+      .Case([&](scf::IfOp branch) { return emitIf(branch, at); })
+      .Default([&](Operation *other) {
+        builder.clone(*other, mapping);
+        return success();
+      });
+}
+
+LogicalResult RoleLowering::emitBlock(Block &from, Position &at) {
+  bool ends = from.mightHaveTerminator();
+  for (Operation &op : from) {
+    if (ends && op.hasTrait<OpTrait::IsTerminator>()) {
+      break;
+    }
+    if (failed(emitOp(&op, at))) {
+      return failure();
+    }
+  }
+  return success();
+}
+
+LogicalResult RoleLowering::run() {
+  Block &old = role.getBody().front();
+  Block *fresh = new Block();
+  role.getBody().push_back(fresh);
+  for (BlockArgument argument : old.getArguments()) {
+    mapping.map(argument, fresh->addArgument(argument.getType(), argument.getLoc()));
+  }
+  builder.setInsertionPointToStart(fresh);
+  Position at;
+  SmallVector<Value> heads;
+  for (const CursorClasses::Class &each : cursors.classes) {
+    heads.push_back(CursorOp::create(builder, role.getLoc(),
+                                     CursorType::get(role.getContext(), each.depth), each.credit));
+  }
+  for (const CursorKey &key : cursors.keys) {
+    at.next.push_back(heads[key.cursorClass]);
+  }
+  LogicalResult emitted = emitBlock(old, at);
+  if (failed(emitted)) {
+    fresh->dropAllDefinedValueUses();
+    fresh->erase();
+    return failure();
+  }
+  old.dropAllDefinedValueUses();
+  old.erase();
+  return success();
+}
