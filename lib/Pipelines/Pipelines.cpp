@@ -12,6 +12,7 @@
 
 #include "fa4/Conversion/AttnToTile.h"
 #include "fa4/Conversion/TileToCPU.h"
+#include "fa4/Conversion/TileToNVVM.h"
 #include "fa4/Dialect/Attn/Transforms/Passes.h"
 #include "fa4/Dialect/Tile/IR/TileOps.h"
 #include "fa4/Dialect/Tile/Transforms/Passes.h"
@@ -54,16 +55,26 @@ void fa4::buildAttnToCPUPipeline(OpPassManager &manager, const AttnToTileOptions
 }
 
 void fa4::buildTileToRolesPipeline(OpPassManager &manager) {
+  // T1: roles that meet in channels.
+  OpPassManager &kernels = manager.nest<tile::KernelOp>();
+  kernels.addPass(tile::createTileSplitRange());
   manager.addPass(tile::createTileVerifyT1());
 }
 
-void fa4::buildRolesToBarriersPipeline(OpPassManager &manager) { (void)manager; }
+void fa4::buildRolesToBarriersPipeline(OpPassManager &manager) {}
 
 void fa4::buildSimplifyBarriersPipeline(OpPassManager &manager) {
+  // T2: every address, count and phase known.
+  OpPassManager &kernels = manager.nest<tile::KernelOp>();
+  kernels.addPass(tile::createTileInsertFences());
   manager.addPass(tile::createTileVerifyT2());
 }
 
-void fa4::buildPlacedToNVVMPipeline(OpPassManager &manager) { (void)manager; }
+void fa4::buildPlacedToNVVMPipeline(OpPassManager &manager) {
+  // Upstream dialects: no op or type of ours but in the host's launches.
+  manager.addPass(createConvertTileToNVVM());
+  manager.addPass(createCSEPass());
+}
 
 void fa4::buildTileToNVVMPipeline(OpPassManager &manager) {
   buildTileToRolesPipeline(manager);

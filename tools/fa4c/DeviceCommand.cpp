@@ -224,6 +224,7 @@ llvm::Expected<bool> runDeviceCommand(ModuleOp module, const DeviceRequest &requ
     return target.takeError();
   }
   DeviceCompiler compiler(module, *target);
+  compiler.addTime("parse", request.parseSeconds);
   if (request.emit == Emit::None || request.emit == Emit::Bundle) {
     llvm::Expected<Entry> entry = Entry::find(module, request.entry);
     if (!entry) {

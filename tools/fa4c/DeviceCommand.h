@@ -24,6 +24,8 @@ struct DeviceRequest {
   std::string output;
   std::string entry;
   std::string ptxas;
+  /// What reading the module took.
+  double parseSeconds = 0.0;
 };
 
 /// Compiles `module` in place and writes what is asked for. False: it does not

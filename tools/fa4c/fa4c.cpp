@@ -372,8 +372,9 @@ static llvm::Error checkOptions() {
   return llvm::Error::success();
 }
 
-static int compileForDevice(ModuleOp module) {
+static int compileForDevice(ModuleOp module, double parseSeconds) {
   tool::DeviceRequest request;
+  request.parseSeconds = parseSeconds;
   request.chip = target;
   request.emit = emitStage;
   request.inputFile = inputFile;
@@ -414,12 +415,13 @@ int main(int argc, char **argv) {
                     Usage);
     }
   }
+  auto start = Clock::now();
   OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(inputFile, sources, &context);
   if (!module) {
     return Wrong;
   }
   if (target != "cpu" && !runIt) {
-    return compileForDevice(*module);
+    return compileForDevice(*module, secondsSince(start));
   }
   return runIt ? runModule(*module) : emitModule(*module);
 }

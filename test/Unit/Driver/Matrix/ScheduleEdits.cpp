@@ -1,0 +1,229 @@
+//===- ScheduleEdits.cpp - plans that nobody wrote ------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Every choice is independent of the others. Combinations that the planner's check
+// refuses are drawn again; what it accepts has to compile.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ScheduleEdits.h"
+
+#include "fa4/Planning/ScheduleSelection.h"
+#include "llvm/ADT/STLExtras.h"
+
+#include <random>
+
+namespace fa4::matrix {
+
+namespace {
+class Drawer {
+public:
+  Drawer(const ForwardProblem &problem, const TargetInfo &target, uint64_t seed)
+      : problem(problem), target(target), random(seed) {}
+
+  Schedule draw() {
+    while (true) {
+      Schedule plan = drawShape();
+      completeForward(problem, target, plan);
+      drawRing(plan);
+      drawRoles(plan);
+      drawStatistics(plan);
+      ScheduleUsage usage;
+      if (checkSchedule(problem, plan, target, usage).empty()) {
+        return plan;
+      }
+    }
+  }
+
+private:
+  template <typename T>
+  T pick(std::initializer_list<T> choices) {
+    return *(choices.begin() + random() % choices.size());
+  }
+  bool flip() { return random() % 2 == 0; }
+
+  Schedule drawShape();
+  void drawRing(Schedule &plan);
+  void drawRoles(Schedule &plan);
+  void drawStatistics(Schedule &plan);
+
+  const ForwardProblem &problem;
+  const TargetInfo &target;
+  std::mt19937_64 random;
+};
+} // namespace
+
+Schedule Drawer::drawShape() {
+  Schedule plan;
+  plan.tileRows = 128;
+  plan.tileColumns = pick<int64_t>({64, 128});
+  plan.stages = pick<int64_t>({1, 2});
+  plan.work = pick({WorkKind::StaticPersistent, WorkKind::OnePerCluster});
+  plan.workOrder = pick({WorkOrder::InOrder, WorkOrder::LongestFirst});
+  int64_t quarter = plan.tileColumns / 4;
+  plan.splitP = pick<std::vector<int64_t>>(
+      {{}, {3 * quarter, quarter}, {2 * quarter, 2 * quarter}, {quarter, 3 * quarter}});
+  plan.rescaleLog2Threshold = pick<std::optional<double>>({std::nullopt, 8.0});
+  int64_t lastChunk = plan.tileColumns / 32 - 1;
+  plan.exp2 =
+      pick<std::optional<Exp2Share>>({std::nullopt, Exp2Share{3, 16, 4, 0, lastChunk},
+                                      Exp2Share{3, 16, 2, 1, lastChunk}, Exp2Share{3, 8, 4, 0, 0}});
+  return plan;
+}
+
+void Drawer::drawRing(Schedule &plan) {
+  int64_t depth = pick<int64_t>({2, 3, 4});
+  for (Home &home : plan.homes) {
+    if (home.step == "load_k") {
+      home.slots = depth;
+    }
+  }
+}
+
+/// The role with that name, of which there is one.
+static Role &roleNamed(Schedule &plan, llvm::StringRef name) {
+  return *llvm::find_if(plan.roles, [&](const Role &role) { return role.name == name; });
+}
+
+static void dropRole(Schedule &plan, llvm::StringRef name) {
+  llvm::erase_if(plan.roles, [&](const Role &role) { return role.name == name; });
+}
+
+void Drawer::drawRoles(Schedule &plan) {
+  std::string finisher = "correction";
+  if (flip()) { // correction merged into softmax: the factor stays in registers
+    finisher = "softmax";
+    roleNamed(plan, "softmax").steps = {"softmax", "rescale", "finish"};
+    dropRole(plan, "correction");
+    llvm::erase_if(plan.homes, [](const Home &home) { return home.name == "alpha"; });
+  }
+  if (flip()) { // no store role
+    roleNamed(plan, finisher).steps.emplace_back("store");
+    dropRole(plan, "store");
+  }
+}
+
+void Drawer::drawStatistics(Schedule &plan) {
+  const char *lastPart = plan.splitP.empty() ? "p" : "pb";
+  if (flip()) {
+    plan.grain = {GrainEntry{lastPart, ChannelHalf::Full, ArrivalGrain::Warp}};
+  }
+  auto alpha = llvm::find_if(plan.homes, [](const Home &home) { return home.name == "alpha"; });
+  if (alpha == plan.homes.end()) {
+    return;
+  }
+  alpha->slots = pick<int64_t>({1, 2});
+  if (flip()) {
+    plan.via = {ViaEntry{"alpha", ChannelHalf::Full, /*perWarp=*/true}};
+  }
+  if (flip()) {
+    plan.earlyAcquire = {"alpha"};
+    if (plan.stages > 1 && flip()) {
+      plan.stagger = {"alpha"};
+    }
+  }
+}
+
+Schedule drawSchedule(const ForwardProblem &problem, const TargetInfo &target, uint64_t seed,
+                      uint64_t number) {
+  // Neighbouring seeds of the engine give unrelated sequences.
+  constexpr uint64_t stride = 1000003;
+  return Drawer(problem, target, seed * stride + number).draw();
+}
+
+std::string describe(const Schedule &plan) {
+  std::string text = "tile " + std::to_string(plan.tileRows) + " x " +
+                     std::to_string(plan.tileColumns) + ", stages " + std::to_string(plan.stages) +
+                     (plan.work == WorkKind::StaticPersistent ? ", persistent" : ", one per tile") +
+                     (plan.workOrder == WorkOrder::InOrder ? "" : ", longest first") + ", P";
+  for (int64_t part : plan.splitP) {
+    text += " " + std::to_string(part);
+  }
+  text += plan.splitP.empty() ? " whole" : "";
+  for (const Home &home : plan.homes) {
+    if (home.step == "load_k") {
+      text += ", ring " + std::to_string(home.slots);
+    } else if (home.name == "alpha") {
+      text += ", statistics " + std::to_string(home.slots);
+    }
+  }
+  text += ", roles";
+  for (const Role &role : plan.roles) {
+    text += " " + role.name;
+  }
+  if (plan.exp2) {
+    text += ", exp2 " + std::to_string(plan.exp2->last) + " of " +
+            std::to_string(plan.exp2->period) + " in chunks " +
+            std::to_string(plan.exp2->firstChunk) + " to " + std::to_string(plan.exp2->lastChunk);
+  }
+  text += plan.rescaleLog2Threshold ? ", lag" : "";
+  text += plan.grain.empty() ? "" : ", grain";
+  text += plan.via.empty() ? "" : ", named";
+  text += plan.earlyAcquire.empty() ? "" : ", early";
+  text += plan.stagger.empty() ? "" : ", stagger";
+  return text;
+}
+
+std::vector<IllegalSchedule> makeIllegalSchedules(const ForwardProblem &problem,
+                                                  const TargetInfo &target) {
+  Schedule good;
+  good.tileRows = 128;
+  good.tileColumns = 128;
+  good.stages = 2;
+  completeForward(problem, target, good);
+  std::vector<IllegalSchedule> list;
+  auto add = [&](const char *what, const char *complaint, auto edit) {
+    Schedule plan = good;
+    edit(plan);
+    list.push_back({what, std::move(plan), complaint});
+  };
+  add("a ring of forty slots", "shared memory to be at most", [](Schedule &plan) {
+    for (Home &home : plan.homes) {
+      home.slots = home.step == "load_k" ? 40 : home.slots;
+    }
+  });
+  add("rows that no product has", "rows of one matrix instruction to be one of",
+      [](Schedule &plan) { plan.tileRows = 96; });
+  add("keys past one product", "tile columns to be a multiple of",
+      [](Schedule &plan) { plan.tileColumns = 512; });
+  add("P in parts of eight keys", "the keys of one part of P to be a multiple of",
+      [](Schedule &plan) { plan.splitP = {120, 8}; });
+  add("P beside S", "tensor memory to be at most", [](Schedule &plan) {
+    for (Home &home : plan.homes) {
+      if (home.name == "p") {
+        home.allocation = "p_mem";
+      }
+    }
+  });
+  add("two budgets in one warpgroup", "equal, since they share a warpgroup",
+      [](Schedule &plan) { roleNamed(plan, "mma").registers = 64; });
+  add("a budget off the grid", "regs of role 'softmax' to be a multiple of",
+      [](Schedule &plan) { roleNamed(plan, "softmax").registers = 190; });
+  add("more registers than there are", "registers of a CTA to be at most",
+      [](Schedule &plan) { roleNamed(plan, "softmax").registers = 248; });
+  add("a row that does not fit", "registers of role 'softmax' to be at least",
+      [](Schedule &plan) { roleNamed(plan, "softmax").registers = 128; });
+  add("too many threads", "threads of a CTA to be at most",
+      [](Schedule &plan) { roleNamed(plan, "load").firstWarp = 40; });
+  add("K in tensor memory", "in one memory", [](Schedule &plan) {
+    for (Home &home : plan.homes) {
+      home.space = home.step == "load_k" ? HomeSpace::Tmem : home.space;
+    }
+  });
+  add("a product before its scores", "to come after", [](Schedule &plan) {
+    // pv[0] of a trip in front of softmax[0] of that trip.
+    auto softmax = llvm::find_if(plan.order, [](const OrderEntry &entry) {
+      return entry.step.name == "softmax" && entry.step.index == 0;
+    });
+    auto pv = llvm::find_if(plan.order, [](const OrderEntry &entry) {
+      return entry.step.name == "pv" && entry.step.index == 0;
+    });
+    std::swap(*softmax, *pv);
+  });
+  return list;
+}
+
+} // namespace fa4::matrix
