@@ -55,8 +55,10 @@ void fa4::buildAttnToCPUPipeline(OpPassManager &manager, const AttnToTileOptions
 }
 
 void fa4::buildTileToRolesPipeline(OpPassManager &manager) {
-  // T1: roles that meet in channels.
+  // Still one logical thread: what lives where, and what is handed over.
   OpPassManager &kernels = manager.nest<tile::KernelOp>();
+  kernels.addPass(tile::createTileAssignMemory());
+  // T1: roles that meet in channels.
   kernels.addPass(tile::createTileSplitRange());
   manager.addPass(tile::createTileVerifyT1());
 }
@@ -71,6 +73,7 @@ void fa4::buildSimplifyBarriersPipeline(OpPassManager &manager) {
 }
 
 void fa4::buildPlacedToNVVMPipeline(OpPassManager &manager) {
+  manager.nest<tile::KernelOp>().addPass(tile::createTileVerifyTarget());
   // Upstream dialects: no op or type of ours but in the host's launches.
   manager.addPass(createConvertTileToNVVM());
   manager.addPass(createCSEPass());
