@@ -338,7 +338,7 @@ LogicalResult BundleBuilder::addLaunches() {
   for (Operation &op : function.getBody().front()) {
     auto launch = dyn_cast<tile::LaunchOp>(op);
     if (!launch) {
-      if (isPure(&op) || isa<func::ReturnOp>(op)) {
+      if (isMemoryEffectFree(&op) || isa<func::ReturnOp>(op)) {
         continue;
       }
       return op.emitError("expected a launched function to do nothing but launch kernels, but got "

@@ -135,6 +135,9 @@ Reg Decoder::srcOf(const Operand &op, unsigned bits) {
   }
   switch (s->kind) {
   case Symbol::Kind::Register:
+    if (op.offset != 0) {
+      error("expected '" + op.name + "' without an offset, but got " + Twine(op.offset));
+    }
     if (s->bits != bits && !(s->bits < 32 && bits < 32)) {
       error(formatv("expected '{0}' to have {1} bits, but got {2}", op.name, bits, s->bits));
       return function->constant(0, 0, bits);
@@ -154,6 +157,16 @@ Reg Decoder::srcOf(const Operand &op, unsigned bits) {
   }
   error("expected a value, but got the predicate '" + op.name + "'");
   return function->constant(0, 0, bits);
+}
+
+Reg Decoder::srcPlus(unsigned i, unsigned bits, int64_t &offset) {
+  Operand op = operand(i);
+  offset = 0;
+  const Symbol *s = op.kind == Operand::Kind::Name ? function->lookup(op.name) : nullptr;
+  if (s && s->kind == Symbol::Kind::Register) {
+    std::swap(offset, op.offset);
+  }
+  return srcOf(op, bits);
 }
 
 Reg Decoder::dstOf(const Operand &op, unsigned bits) {

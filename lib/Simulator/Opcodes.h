@@ -132,6 +132,9 @@ public:
   Reg src(unsigned i, unsigned bits) { return srcOf(operand(i), bits); }
   Reg dst(unsigned i, unsigned bits) { return dstOf(operand(i), bits); }
   Reg srcOf(const ptx::Operand &op, unsigned bits);
+  /// A source that may be written `reg+imm`, as LLVM does with matrix descriptors
+  /// and ptxas reads it: the sum. `offset` gets the second part.
+  Reg srcPlus(unsigned i, unsigned bits, int64_t &offset);
   Reg dstOf(const ptx::Operand &op, unsigned bits);
   /// Width of a register operand, 32 for immediates.
   unsigned widthOf(const ptx::Operand &op);

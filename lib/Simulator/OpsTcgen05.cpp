@@ -30,6 +30,7 @@ struct MmaExtra : Extra {
   bool aInTensorMemory = false;
   AddressRef a; ///< when in tensor memory
   Reg aDescriptor = 0, bDescriptor = 0, instruction = 0;
+  int64_t aOffset = 0, bOffset = 0; ///< what is written behind the descriptors
   SmallVector<Reg, kMaskWords> disable;
   bool enableNegated = false;
   unsigned scaleShift = 0;
@@ -350,8 +351,9 @@ static Step execMma(Warp &w, const Inst &i, LaneMask m) {
   op->lane = m;
   op->d = uint32_t(d[lane]);
   op->a = x.aInTensorMemory ? uint32_t(a[lane]) : 0;
-  op->aDescriptor = x.aInTensorMemory ? 0 : w.in<uint64_t>(x.aDescriptor)[lane];
-  op->bDescriptor = w.in<uint64_t>(x.bDescriptor)[lane];
+  op->aDescriptor =
+      x.aInTensorMemory ? 0 : w.in<uint64_t>(x.aDescriptor)[lane] + uint64_t(x.aOffset);
+  op->bDescriptor = w.in<uint64_t>(x.bDescriptor)[lane] + uint64_t(x.bOffset);
   op->instruction = w.in<uint32_t>(x.instruction)[lane];
   op->accumulate = ((w.preds[i.p] & m) != 0) != x.enableNegated;
   for (unsigned word = 0; word < x.disable.size(); ++word) {
@@ -380,9 +382,9 @@ static void decodeMma(Decoder &d) {
   if (x->aInTensorMemory) {
     x->a = d.address(1);
   } else {
-    x->aDescriptor = d.src(1, 64);
+    x->aDescriptor = d.srcPlus(1, 64, x->aOffset);
   }
-  x->bDescriptor = d.src(2, 64);
+  x->bDescriptor = d.srcPlus(2, 64, x->bOffset);
   x->instruction = d.src(3, 32);
   unsigned next = 4;
   if (d.isVector(next)) {
