@@ -59,11 +59,17 @@ void fa4::buildTileToRolesPipeline(OpPassManager &manager) {
   OpPassManager &kernels = manager.nest<tile::KernelOp>();
   kernels.addPass(tile::createTileAssignMemory());
   // T1: roles that meet in channels.
+  kernels.addPass(tile::createTilePartitionRoles());
   kernels.addPass(tile::createTileSplitRange());
   manager.addPass(tile::createTileVerifyT1());
 }
 
-void fa4::buildRolesToBarriersPipeline(OpPassManager &manager) {}
+void fa4::buildRolesToBarriersPipeline(OpPassManager &manager) {
+  // Each half of each channel becomes a barrier, each asynchronous op its completion.
+  OpPassManager &kernels = manager.nest<tile::KernelOp>();
+  kernels.addPass(tile::createTileLowerChannels());
+  kernels.addPass(tile::createTileLowerAsync());
+}
 
 void fa4::buildSimplifyBarriersPipeline(OpPassManager &manager) {
   // T2: every address, count and phase known.
