@@ -334,13 +334,16 @@ LogicalResult ChannelOp::verifySymbolUses(SymbolTableCollection &tables) {
   if (!common) {
     return success();
   }
-  auto alloc = tables.lookupNearestSymbolFrom<AllocOp>(*this, common);
+  Operation *memory = tables.lookupNearestSymbolFrom(*this, common);
+  auto alloc = dyn_cast_or_null<AllocOp>(memory);
+  auto placed = dyn_cast_or_null<PlacedAllocOp>(memory);
   uint64_t regions = getFamily() * getDepth();
-  if (alloc && alloc.getFamily() != regions) { // channel C5
-    InFlightDiagnostic diag = emitOpError() << "expected family times depth, " << regions
-                                            << ", to be the regions of the allocation, but got "
-                                            << alloc.getFamily();
-    diag.attachNote(alloc.getLoc()) << "the allocation is here";
+  uint64_t family = alloc ? alloc.getFamily() : placed ? placed.getFamily() : regions;
+  if (family != regions) { // channel C5
+    InFlightDiagnostic diag = emitOpError()
+                              << "expected family times depth, " << regions
+                              << ", to be the regions of the allocation, but got " << family;
+    diag.attachNote(memory->getLoc()) << "the allocation is here";
     return diag;
   }
   return success();

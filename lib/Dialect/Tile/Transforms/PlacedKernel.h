@@ -18,6 +18,10 @@
 
 namespace fa4::tile {
 
+/// Four warps, from a multiple of four on, change their registers together (PTX
+/// ISA, setmaxnreg and wgmma).
+inline constexpr int64_t kWarpsPerWarpgroup = 4;
+
 struct PlacedKernel {
   explicit PlacedKernel(KernelOp kernel);
 
@@ -31,6 +35,16 @@ struct PlacedKernel {
   llvm::StringMap<BarrierOp> barriers;
   llvm::StringMap<NamedBarrierOp> namedBarriers;
 };
+
+/// The bytes that a view of shared memory must start at a multiple of.
+int64_t getSmemAlignment(ViewOp view);
+
+/// T2.D, of what is placed: everything lies on its alignment, and nothing on
+/// anything else.
+mlir::LogicalResult verifyPlacedMemory(PlacedKernel &placed);
+
+/// T2.W: warps and registers.
+mlir::LogicalResult verifyPlacedRoles(PlacedKernel &placed);
 
 /// T2.D, T2.W and T2.T: memory, warps, registers and tensor memory.
 mlir::LogicalResult verifyPlacement(PlacedKernel &placed);

@@ -11,6 +11,7 @@
 
 #include "PlacedKernel.h"
 
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 
 #include <tuple>
@@ -55,7 +56,7 @@ static LogicalResult verifyDisjoint(SmallVectorImpl<Placement> &placements, int6
 
 /// A swizzled tile repeats every 8 rows of its swizzle, and must start there; bulk
 /// copies of linear tiles need 128 bytes (PTX ISA, tensor copies and swizzling).
-static int64_t alignmentOf(ViewOp view) {
+int64_t fa4::tile::getSmemAlignment(ViewOp view) {
   auto layout = cast<SmemLayoutAttr>(view.getLayout());
   constexpr int64_t rowsPerRepeat = 8;
   return layout.getSwizzle() == 0 ? 128 : rowsPerRepeat * layout.getSwizzle();
@@ -64,6 +65,9 @@ static int64_t alignmentOf(ViewOp view) {
 static LogicalResult verifyViews(PlacedKernel &placed) {
   for (auto view : placed.kernel.getBody().getOps<ViewOp>()) {
     PlacedAllocOp alloc = placed.allocs.lookup(view.getAlloc());
+    if (!alloc) {
+      continue; // between the two placement passes
+    }
     if (view.getSpace() == Space::Tmem) {
       int64_t rows = view.getTileType().getRows();
       if (rows > placed.target().tmemLanes) { // T2.D
@@ -72,7 +76,7 @@ static LogicalResult verifyViews(PlacedKernel &placed) {
       }
       continue;
     }
-    int64_t alignment = alignmentOf(view);
+    int64_t alignment = getSmemAlignment(view);
     int64_t start = static_cast<int64_t>(alloc.getStart()) + static_cast<int64_t>(view.getOffset());
     auto stride = static_cast<int64_t>(alloc.getStride());
     bool strided = alloc.getFamily() == 1 || stride % alignment == 0;
@@ -87,7 +91,7 @@ static LogicalResult verifyViews(PlacedKernel &placed) {
   return success();
 }
 
-static LogicalResult verifyMemory(PlacedKernel &placed) {
+LogicalResult fa4::tile::verifyPlacedMemory(PlacedKernel &placed) {
   SmallVector<Placement> smem, tmem;
   for (auto alloc : placed.kernel.getBody().getOps<PlacedAllocOp>()) {
     auto &list = alloc.getSpace() == Space::Smem ? smem : tmem;
@@ -106,16 +110,20 @@ static LogicalResult verifyMemory(PlacedKernel &placed) {
   if (failed(verifyDisjoint(smem, placed.target().smemBytesPerCta, "bytes of shared memory"))) {
     return failure();
   }
-  return verifyDisjoint(tmem, placed.target().tmemColumns, "columns of tensor memory");
+  if (failed(verifyDisjoint(tmem, placed.target().tmemColumns, "columns of tensor memory"))) {
+    return failure();
+  }
+  return verifyViews(placed);
 }
 
 //===----------------------------------------------------------------------===//
 // Warps, registers, tensor memory
 //===----------------------------------------------------------------------===//
 
-static LogicalResult verifyRoles(PlacedKernel &placed) {
+LogicalResult fa4::tile::verifyPlacedRoles(PlacedKernel &placed) {
   const fa4::TargetInfo &target = placed.target();
   SmallVector<Placement> warps;
+  llvm::DenseSet<int64_t> groups;
   int64_t registers = 0;
   for (auto role : placed.kernel.getBody().getOps<RoleOp>()) {
     auto first = static_cast<int64_t>(*role.getFirstWarp());
@@ -128,7 +136,12 @@ static LogicalResult verifyRoles(PlacedKernel &placed) {
                                 << " to " << target.maxRoleRegisters << ", but got " << regs;
     }
     warps.push_back({first, first + count, role, "@" + role.getSymName().str()});
-    registers += count * target.threadsPerWarp * regs;
+    for (int64_t group = first / kWarpsPerWarpgroup; group * kWarpsPerWarpgroup < first + count;
+         ++group) {
+      // A warpgroup's idle warps keep their registers.
+      bool isNew = groups.insert(group).second;
+      registers += isNew ? kWarpsPerWarpgroup * target.threadsPerWarp * regs : 0;
+    }
     if (registers > target.registersPerSm) { // T2.W
       return role.emitOpError() << "expected the roles up to this one to take at most "
                                 << target.registersPerSm << " registers, but got " << registers;
@@ -187,7 +200,7 @@ static LogicalResult verifyTensorMemory(PlacedKernel &placed) {
 }
 
 LogicalResult fa4::tile::verifyPlacement(PlacedKernel &placed) {
-  if (failed(verifyMemory(placed)) || failed(verifyViews(placed)) || failed(verifyRoles(placed))) {
+  if (failed(verifyPlacedMemory(placed)) || failed(verifyPlacedRoles(placed))) {
     return failure();
   }
   return verifyTensorMemory(placed);

@@ -326,4 +326,41 @@ def TileLowerAsync : Pass<"tile-lower-async", "::fa4::tile::KernelOp"> {
   }];
 }
 
+//===----------------------------------------------------------------------===//
+// T1 to T2: placement, then barriers.
+//===----------------------------------------------------------------------===//
+
+def TilePlaceTmem : Pass<"tile-place-tmem", "::fa4::tile::KernelOp"> {
+  let summary = "Give each allocation of tensor memory its columns";
+  let description = [{
+    *Requires* a T1 kernel. *Ensures* that every `tile.alloc` of tensor memory is a
+    `tile.placed_alloc`, and that the independent check of `tile-verify-t2` (T2.D)
+    accepts the places. *Fails when* the target has too few columns, or none: the
+    error names both numbers, what each allocation takes, and what would fit.
+  }];
+}
+
+def TilePlaceSmem : Pass<"tile-place-smem", "::fa4::tile::KernelOp"> {
+  let summary = "Give each allocation of shared memory its bytes";
+  let description = [{
+    *Requires* a T1 kernel. *Ensures* that every `tile.alloc` of shared memory is a
+    `tile.placed_alloc` on the alignment that the layouts of its views need, and
+    that the independent check of `tile-verify-t2` (T2.D) accepts the places.
+    *Fails when* the target has too few bytes: the error names both numbers, what
+    each allocation takes, and a ring whose depth would make it fit.
+  }];
+}
+
+def TileAssignRegisters : Pass<"tile-assign-registers", "::fa4::tile::KernelOp"> {
+  let summary = "Give each role its warps and registers";
+  let description = [{
+    *Requires* a T1 kernel whose roles are those of its schedule. *Ensures* that each
+    role has the first warp and the registers of the schedule, or, where it states
+    none, an even share of what the others leave, and that the independent check of
+    `tile-verify-t2` (T2.W) accepts them. *Fails when* the schedule does not say
+    where a role is or says another number of warps, when warps overlap, or when the
+    target has too few registers.
+  }];
+}
+
 #endif // FA4_DIALECT_TILE_TRANSFORMS_PASSES_TD
