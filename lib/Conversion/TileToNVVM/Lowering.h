@@ -138,6 +138,8 @@ public:
   mlir::LLVM::LLVMFuncOp function;
   llvm::DenseMap<mlir::Block *, RoleContext> roles;
   llvm::DenseMap<mlir::Value, GlobalContext> globals;
+  /// The view's column at which a read or write of a piece of a row starts.
+  llvm::DenseMap<mlir::Operation *, int64_t> firstColumns;
 
 private:
   llvm::DenseMap<mlir::StringAttr, PlacedAllocOp> allocs;
@@ -184,6 +186,9 @@ void populateMmaPatterns(const TileToNVVMTypeConverter &converter,
                          mlir::RewritePatternSet &patterns, const Lowering &lowering);
 void populateValuePatterns(const TileToNVVMTypeConverter &converter,
                            mlir::RewritePatternSet &patterns, const Lowering &lowering);
+
+/// Cuts rows that only pass through registers into pieces of columns.
+void splitRows(Lowering &lowering, mlir::RewriterBase &rewriter);
 
 /// Functions of `math` that no instruction computes, as formulas over those that
 /// are ones.

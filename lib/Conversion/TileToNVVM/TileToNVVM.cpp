@@ -140,6 +140,7 @@ private:
     Lowering lowering(kernel);
     IRRewriter rewriter(kernel.getContext());
     buildFrame(lowering, rewriter);
+    splitRows(lowering, rewriter);
     if (failed(lowerTileOps(lowering)) || failed(expandMath(lowering.function)) ||
         failed(expandStructure(lowering.function)) || failed(lowerToMachine(lowering.function))) {
       return failure();

@@ -23,10 +23,12 @@ namespace {
 /// Where chunks of a thread's row are in shared memory.
 class RowPlace {
 public:
-  RowPlace(ImplicitLocOpBuilder &b, const Lowering &lowering, const RoleContext &role,
+  /// Of the part of the view that `access` reads or writes.
+  RowPlace(ImplicitLocOpBuilder &b, const Lowering &lowering, Operation *access,
            const Place &place);
 
-  /// The pointer to byte `byte` of the row; a multiple of the chunk if swizzled.
+  /// The pointer to byte `byte` after the first column; a multiple of the chunk if
+  /// swizzled.
   Value at(int64_t byte);
 
 private:
@@ -36,7 +38,7 @@ private:
   const Lowering &lowering;
   const RoleContext &role;
   Place place;
-  int64_t swizzle;
+  int64_t swizzle, firstByte;
   int64_t panelPitch = 0;
   /// The row's first byte in its panel, and the permutation of its chunks: an
   /// offset to be combined by exclusive or. Null without a swizzle.
@@ -45,13 +47,14 @@ private:
 };
 } // namespace
 
-RowPlace::RowPlace(ImplicitLocOpBuilder &b, const Lowering &lowering, const RoleContext &role,
+RowPlace::RowPlace(ImplicitLocOpBuilder &b, const Lowering &lowering, Operation *access,
                    const Place &place)
-    : b(b), lowering(lowering), role(role), place(place) {
+    : b(b), lowering(lowering), role(lowering.role(access)), place(place) {
   ViewOp view = lowering.view(place.symbol);
   auto layout = cast<SmemLayoutAttr>(view.getLayout());
   FragType type = view.getTileType();
   swizzle = layout.getSwizzle();
+  firstByte = lowering.firstColumns.lookup(access) * getElementBytes(type.getElementType());
   if (layout.getMajor() == Major::Linear) {
     int64_t bytes = type.getColumns() * getElementBytes(type.getElementType());
     row = arith::MulIOp::create(b, role.thread, i32(bytes));
@@ -68,6 +71,7 @@ RowPlace::RowPlace(ImplicitLocOpBuilder &b, const Lowering &lowering, const Role
 }
 
 Value RowPlace::at(int64_t byte) {
+  byte += firstByte;
   int64_t constant = byte;
   Value offset = row;
   if (permutation) {
@@ -129,6 +133,14 @@ static void writeShared(ImplicitLocOpBuilder &b, RowPlace &row, FragType type, V
   });
 }
 
+/// Where the part of a view in tensor memory that `access` reads or writes starts.
+static Value addressOf(ImplicitLocOpBuilder &b, const Lowering &lowering, Operation *access,
+                       const Place &place, FragType type) {
+  const RoleContext &role = lowering.role(access);
+  int64_t bytes = lowering.firstColumns.lookup(access) * getElementBytes(type.getElementType());
+  return ownLanes(b, lowering.tmemAddress(b, b.getLoc(), role, place, bytes / kWordBytes), role);
+}
+
 namespace {
 struct ReadLowering : LoweringPattern<ReadOp> {
   using LoweringPattern::LoweringPattern;
@@ -136,16 +148,15 @@ struct ReadLowering : LoweringPattern<ReadOp> {
   LogicalResult matchAndRewrite(ReadOp op, OneToNOpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    const RoleContext &role = lowering.role(op);
     Place place(op.getViewAttr(), op.getHandle(), adaptor.getHandle(), adaptor.getElement(),
                 op.getStaticElementAttr());
     FragType type = tileOf(op.getResult());
     Type converted = getTypeConverter()->convertType(type);
     if (isa<TmemLayoutAttr>(lowering.view(op.getViewAttr()).getLayout())) {
-      Value address = ownLanes(b, lowering.tmemAddress(b, op.getLoc(), role, place), role);
+      Value address = addressOf(b, lowering, op, place, type);
       rewriter.replaceOp(op, readTensorMemory(b, address, type, converted));
     } else {
-      RowPlace row(b, lowering, role, place);
+      RowPlace row(b, lowering, op, place);
       rewriter.replaceOp(op, readShared(b, row, type, converted));
     }
     return success();
@@ -158,16 +169,15 @@ struct WriteLowering : LoweringPattern<WriteOp> {
   LogicalResult matchAndRewrite(WriteOp op, OneToNOpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    const RoleContext &role = lowering.role(op);
     Place place(op.getViewAttr(), op.getHandle(), adaptor.getHandle(), adaptor.getElement(),
                 op.getStaticElementAttr());
     FragType type = tileOf(op.getValue());
     Value value = adaptor.getValue().front();
     if (isa<TmemLayoutAttr>(lowering.view(op.getViewAttr()).getLayout())) {
-      Value address = ownLanes(b, lowering.tmemAddress(b, op.getLoc(), role, place), role);
+      Value address = addressOf(b, lowering, op, place, type);
       writeTensorMemory(b, address, type, value);
     } else {
-      RowPlace row(b, lowering, role, place);
+      RowPlace row(b, lowering, op, place);
       writeShared(b, row, type, value);
     }
     rewriter.eraseOp(op);
