@@ -13,10 +13,14 @@
 
 namespace fa4::test {
 
+void registerTestScalarPlacesPass();
 void registerTestViewOverlapPass();
 
 /// Registers every test-only pass.
-inline void registerTestPasses() { registerTestViewOverlapPass(); }
+inline void registerTestPasses() {
+  registerTestScalarPlacesPass();
+  registerTestViewOverlapPass();
+}
 
 } // namespace fa4::test
 

@@ -1,8 +1,9 @@
 // RUN: fa4-opt %s --tile-verify-t1 --verify-roundtrip
 
 // The forward kernel of forward-sm100-t0.mlir in roles, after tile-assign-memory,
-// tile-insert-channels and tile-partition-roles. From the schedule and from no
-// rule: depths, full(named_per_warp), the early acquire of @alpha and the crossed
+// tile-insert-channels and tile-partition-roles, its first trips cut off: what the
+// passes make equals this text (tile-partition-roles-forward.test). From the schedule
+// and from no rule: depths, full(named_per_warp), the early acquire and the staggered
 // release of @alpha (a token of stage 1 lives across the back edge).
 
 #rows  = #tile.spread<rows>
@@ -83,10 +84,10 @@ tile.kernel @fwd(%Q: !g, %K: !g, %V: !g, %O: !g, %L: !gl, %c: f32, %sq: i32, %sk
 
   tile.alloc @q_mem[2] : smem 32768 bytes
   tile.alloc @kv_mem[3] : smem 32768 bytes
-  tile.alloc @out_mem[2] : smem 32768 bytes
-  tile.alloc @stat_mem[2] : smem 1024 bytes
   tile.alloc @sp_mem[2] : tmem 128 columns
+  tile.alloc @stat_mem[2] : smem 1024 bytes
   tile.alloc @o_mem[2] : tmem 128 columns
+  tile.alloc @out_mem[2] : smem 32768 bytes
 
   tile.view @Q of @q_mem : 128x128xbf16, #kmaj
   tile.view @K of @kv_mem : 128x128xbf16, #kmaj
@@ -96,19 +97,19 @@ tile.kernel @fwd(%Q: !g, %K: !g, %V: !g, %O: !g, %L: !gl, %c: f32, %sq: i32, %sk
   tile.view @S of @sp_mem : 128x128xf32, #lanes
   tile.view @Pa of @sp_mem at column 64 : 128x96xbf16, #lanes
   tile.view @Pb of @sp_mem at column 112 : 128x32xbf16, #lanes
-  tile.view @O of @o_mem : 128x128xf32, #lanes
   tile.view @Alpha of @stat_mem : 128xf32, #lin
-  tile.view @Ref of @stat_mem at byte 512 : 128xf32, #lin
+  tile.view @Alpha_1 of @stat_mem at byte 512 : 128xf32, #lin
+  tile.view @O of @o_mem : 128x128xf32, #lanes
   tile.view @Out of @out_mem : 128x128xbf16, #kmaj
 
   tile.channel @q[2] depth(1) from(@load) to(@mma) carries(@Q)
   tile.channel @kv depth(3) from(@load) to(@mma) carries(@K, @V, @Va, @Vb)
-  tile.channel @s[2] depth(1) from(@mma) to(@softmax each) carries(@S)
+  tile.channel @s[2] depth(1) from(@mma) to(@softmax each) carries(@S) empty(thread)
   tile.channel @pa[2] depth(1) from(@softmax each) to(@mma) carries(@Pa) full(thread)
   tile.channel @pb[2] depth(1) from(@softmax each) to(@mma) carries(@Pb) full(warp)
-  tile.channel @o[2] depth(1) from(@mma) to(@correction) carries(@O) empty(thread)
-  tile.channel @alpha[2] depth(1) from(@softmax each) to(@correction) carries(@Alpha, @Ref)
+  tile.channel @alpha[2] depth(1) from(@softmax each) to(@correction) carries(@Alpha, @Alpha_1)
       full(named_per_warp) empty(thread)
+  tile.channel @o[2] depth(1) from(@mma) to(@correction) carries(@O) empty(thread)
   tile.channel @out[2] depth(1) from(@correction) to(@store) carries(@Out) full(thread)
 
   tile.role @load warps(1) uses(%Q, %K, %V : !g, !g, !g) {
@@ -164,9 +165,9 @@ tile.kernel @fwd(%Q: !g, %K: !g, %V: !g, %O: !g, %L: !gl, %c: f32, %sq: i32, %sk
         %o0 = tile.acquire @o[0]
         %x0 = tile.wait @pa[0]
         %f0 = tile.async_mma a(%x0 as @Pa) b(%v as @Va) onto(%o0 as @O) unless(%first)
+        tile.release %x0 after(%f0)
         %y0 = tile.wait @pb[0]
         %h0 = tile.async_mma a(%y0 as @Pb) b(%v as @Vb) onto(%o0 as @O)
-        tile.release %x0 after(%f0)
         tile.release %y0 after(%h0)
         tile.commit %o0 after(%h0)
         %k = tile.wait @kv
@@ -176,9 +177,9 @@ tile.kernel @fwd(%Q: !g, %K: !g, %V: !g, %O: !g, %L: !gl, %c: f32, %sq: i32, %sk
         %o1 = tile.acquire @o[1]
         %x1 = tile.wait @pa[1]
         %f1 = tile.async_mma a(%x1 as @Pa) b(%v as @Va) onto(%o1 as @O) unless(%first)
+        tile.release %x1 after(%f1)
         %y1 = tile.wait @pb[1]
         %h1 = tile.async_mma a(%y1 as @Pb) b(%v as @Vb) onto(%o1 as @O)
-        tile.release %x1 after(%f1)
         tile.release %y1 after(%h1)
         tile.commit %o1 after(%h1)
         tile.release %v after(%h0, %h1)
@@ -194,17 +195,17 @@ tile.kernel @fwd(%Q: !g, %K: !g, %V: !g, %O: !g, %L: !gl, %c: f32, %sq: i32, %sk
       %o0 = tile.acquire @o[0]
       %x0 = tile.wait @pa[0]
       %f0 = tile.async_mma a(%x0 as @Pa) b(%v as @Va) onto(%o0 as @O) unless(%last)
+      tile.release %x0 after(%f0)
       %y0 = tile.wait @pb[0]
       %h0 = tile.async_mma a(%y0 as @Pb) b(%v as @Vb) onto(%o0 as @O)
-      tile.release %x0 after(%f0)
       tile.release %y0 after(%h0)
       tile.commit %o0 after(%h0)
       %o1 = tile.acquire @o[1]
       %x1 = tile.wait @pa[1]
       %f1 = tile.async_mma a(%x1 as @Pa) b(%v as @Va) onto(%o1 as @O) unless(%last)
+      tile.release %x1 after(%f1)
       %y1 = tile.wait @pb[1]
       %h1 = tile.async_mma a(%y1 as @Pb) b(%v as @Vb) onto(%o1 as @O)
-      tile.release %x1 after(%f1)
       tile.release %y1 after(%h1)
       tile.commit %o1 after(%h1)
       tile.release %v after(%h0, %h1)
@@ -223,8 +224,8 @@ tile.kernel @fwd(%Q: !g, %K: !g, %V: !g, %O: !g, %L: !gl, %c: f32, %sq: i32, %sk
       %di = tile.splat %inf : f32 -> !row
       %zl = tile.splat %zero : f32 -> !row
       %a_0 = tile.acquire @alpha[%r]
-      %a_n, %d, %l = scf.for %i = %c0 to %n step %c1
-          iter_args(%at = %a_0, %d0 = %di, %l0 = %zl) -> (!tile.token<write>, !row, !row) : i32 {
+      %d, %l, %a_n = scf.for %i = %c0 to %n step %c1
+          iter_args(%d0 = %di, %l0 = %zl, %at = %a_0) -> (!row, !row, !tile.token<write>) : i32 {
         %edge = arith.cmpi slt, %i, %ne : i32
         %j = arith.subi %j0, %i : i32
         %st = tile.wait @s[%r]
@@ -245,12 +246,12 @@ tile.kernel @fwd(%Q: !g, %K: !g, %V: !g, %O: !g, %L: !gl, %c: f32, %sq: i32, %sk
           tile.yield %f : f32
         }
         %za = tile.slice %z columns 0 to 96 : !S -> !Sa
+        %zb = tile.slice %z columns 96 to 128 : !S -> !Sb
         %ea = tile.exp2 %za share(#emu) : !Sa
         %pa = tile.cast %ea : !Sa -> !Pa
         %pt = tile.acquire @pa[%r]
         tile.write %pa to %pt as @Pa : !Pa
         tile.commit %pt
-        %zb = tile.slice %z columns 96 to 128 : !S -> !Sb
         %eb = tile.exp2 %zb share(#emu) from(96) : !Sb
         %pb = tile.cast %eb : !Sb -> !Pb
         %bt = tile.acquire @pb[%r]
@@ -264,10 +265,10 @@ tile.kernel @fwd(%Q: !g, %K: !g, %V: !g, %O: !g, %L: !gl, %c: f32, %sq: i32, %sk
         }
         %lb = tile.row_sum %ea init(%la) : !Sa -> !row
         %l1 = tile.row_sum %eb init(%lb) : !Sb -> !row
-        scf.yield %a_1, %d1, %l1 : !tile.token<write>, !row, !row
+        scf.yield %d1, %l1, %a_1 : !row, !row, !tile.token<write>
       }
-      tile.write %l to %a_n as @Alpha : !row
-      tile.write %d to %a_n as @Ref : !row
+      tile.write %d to %a_n as @Alpha : !row
+      tile.write %l to %a_n as @Alpha_1 : !row
       tile.commit %a_n
     }
   }
@@ -277,8 +278,8 @@ tile.kernel @fwd(%Q: !g, %K: !g, %V: !g, %O: !g, %L: !gl, %c: f32, %sq: i32, %sk
     tile.for_each_tile (%q0, %q1, %h, %kvh, %b, %j0, %n, %ne) in @work {
       // Block 0: nothing to rescale.
       %t0 = tile.wait @alpha[0]
-      tile.release %t0
       %t1 = tile.wait @alpha[1]
+      tile.release %t0
       %held = scf.for %i = %c1 to %n step %c1 iter_args(%prev = %t1) -> (!tile.token<read>) : i32 {
         %u0 = tile.wait @alpha[0]
         %a0 = tile.read %u0 as @Alpha : !row
@@ -297,13 +298,9 @@ tile.kernel @fwd(%Q: !g, %K: !g, %V: !g, %O: !g, %L: !gl, %c: f32, %sq: i32, %sk
       }
       tile.release %held
       %w0 = tile.wait @alpha[0]
-      %l0 = tile.read %w0 as @Alpha : !row
-      %d0 = tile.read %w0 as @Ref : !row
+      %d0 = tile.read %w0 as @Alpha : !row
+      %l0 = tile.read %w0 as @Alpha_1 : !row
       tile.release %w0
-      %f0 = tile.wait @o[0]
-      %g0 = tile.acquire @out[0]
-      %x0 = tile.read %f0 as @O : !S
-      tile.release %f0
       %inv0, %lse0 = tile.map (%ref = %d0, %sum = %l0) : (!row, !row) -> (!row, !row) {
         %zero = arith.constant 0.0 : f32
         %one = arith.constant 1.0 : f32
@@ -321,19 +318,19 @@ tile.kernel @fwd(%Q: !g, %K: !g, %V: !g, %O: !g, %L: !gl, %c: f32, %sq: i32, %sk
         %e = arith.select %empty, %ninf, %nat : f32
         tile.yield %i, %e : f32, f32
       }
+      tile.store %lse0 to %L[%b, %h, %q0] : !row, !gl
+      %f0 = tile.wait @o[0]
+      %x0 = tile.read %f0 as @O : !S
+      tile.release %f0
       %y0 = tile.scale_rows %x0 by %inv0 : !S, !row
       %z0 = tile.cast %y0 : !S -> !T
+      %g0 = tile.acquire @out[0]
       tile.write %z0 to %g0 as @Out : !T
       tile.commit %g0
-      tile.store %lse0 to %L[%b, %h, %q0] : !row, !gl
       %w1 = tile.wait @alpha[1]
-      %l1 = tile.read %w1 as @Alpha : !row
-      %d1 = tile.read %w1 as @Ref : !row
+      %d1 = tile.read %w1 as @Alpha : !row
+      %l1 = tile.read %w1 as @Alpha_1 : !row
       tile.release %w1
-      %f1 = tile.wait @o[1]
-      %g1 = tile.acquire @out[1]
-      %x1 = tile.read %f1 as @O : !S
-      tile.release %f1
       %inv1, %lse1 = tile.map (%ref = %d1, %sum = %l1) : (!row, !row) -> (!row, !row) {
         %zero = arith.constant 0.0 : f32
         %one = arith.constant 1.0 : f32
@@ -351,11 +348,15 @@ tile.kernel @fwd(%Q: !g, %K: !g, %V: !g, %O: !g, %L: !gl, %c: f32, %sq: i32, %sk
         %e = arith.select %empty, %ninf, %nat : f32
         tile.yield %i, %e : f32, f32
       }
+      tile.store %lse1 to %L[%b, %h, %q1] : !row, !gl
+      %f1 = tile.wait @o[1]
+      %x1 = tile.read %f1 as @O : !S
+      tile.release %f1
       %y1 = tile.scale_rows %x1 by %inv1 : !S, !row
       %z1 = tile.cast %y1 : !S -> !T
+      %g1 = tile.acquire @out[1]
       tile.write %z1 to %g1 as @Out : !T
       tile.commit %g1
-      tile.store %lse1 to %L[%b, %h, %q1] : !row, !gl
     }
   }
 
