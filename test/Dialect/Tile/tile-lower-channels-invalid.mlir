@@ -101,8 +101,8 @@ tile.kernel @full(%nt: i32) target(#b200) schedule(#plan) {
 #b200 = #fa4.target<"sm_100a">
 #plan = #fa4.schedule<forward, tile = 128 x 64, stages = 1>
 
-// What is not in the block of the store cannot be counted.
-tile.kernel @awaited_elsewhere(%O: !gq, %nt: i32) target(#b200) schedule(#plan) {
+// Completion that travels cannot be counted.
+tile.kernel @travels(%O: !gq, %nt: i32) target(#b200) schedule(#plan) {
   tile.work @work(%t) tiles(%nt : i32) -> (%q0, %n) facts(1 <= %n) {
     tile.yield %t, %t : i32, i32
   }
@@ -112,9 +112,11 @@ tile.kernel @awaited_elsewhere(%O: !gq, %nt: i32) target(#b200) schedule(#plan) 
     %c0 = arith.constant 0 : i32
     %c1 = arith.constant 1 : i32
     tile.for_each_tile (%q0, %n) in @work {
-      %a = tile.async_store @Out to %O[%c0, %q0] : !gq // expected-note {{the store is here}}
-      scf.for %i = %c0 to %n step %c1 : i32 {
-        tile.await %a // expected-error {{expected a store to be awaited in its block}}
+      // expected-error@below {{expected the completion of a store to be awaited only, but got another use}}
+      %a = tile.async_store @Out to %O[%c0, %q0] : !gq
+      // expected-note@below {{the use is here}}
+      %b = scf.for %i = %c0 to %n step %c1 iter_args(%last = %a) -> (!tile.async) : i32 {
+        scf.yield %last : !tile.async
       }
     }
   }

@@ -115,7 +115,8 @@ tile.kernel @products(%Q: !gq, %K: !g, %nt: i32) target(#b200) schedule(#plan) {
 
 // -----
 
-// Stores are counted in groups; in a role of several warps they meet around it.
+// Stores are counted in groups. All warps wrote what one lane's engine reads, and
+// that lane has waited before any of them writes it again.
 
 #rows  = #tile.spread<rows>
 #kmaj  = #tile.smem<k_major, 128>
@@ -126,7 +127,9 @@ tile.kernel @products(%Q: !gq, %K: !g, %nt: i32) target(#b200) schedule(#plan) {
 
 // CHECK-LABEL: tile.kernel @stores
 // CHECK: tile.role @work_and_store warps(4)
-// CHECK: tile.write {{.*}} to @Out[0]
+// CHECK: tile.for_each_tile
+// CHECK-NEXT: tile.role_sync
+// CHECK-NEXT: tile.write {{.*}} to @Out[0]
 // CHECK-NEXT: tile.role_sync
 // CHECK-NEXT: tile.issue_store @Out[0]
 // CHECK-NEXT: tile.group.commit bulk
@@ -135,9 +138,8 @@ tile.kernel @products(%Q: !gq, %K: !g, %nt: i32) target(#b200) schedule(#plan) {
 // CHECK-NEXT: tile.issue_store @Out[1]
 // CHECK-NEXT: tile.group.commit bulk
 // CHECK-NEXT: tile.group.wait bulk 1 read
-// CHECK-NEXT: tile.role_sync
 // CHECK-NEXT: tile.group.wait bulk 0 read
-// CHECK-NEXT: tile.role_sync
+// CHECK-NEXT: }
 tile.kernel @stores(%O: !gq, %c: bf16, %nt: i32) target(#b200) schedule(#plan) {
   tile.work @work(%t) tiles(%nt : i32) -> (%q0) {
     tile.yield %t : i32
@@ -154,6 +156,88 @@ tile.kernel @stores(%O: !gq, %c: bf16, %nt: i32) target(#b200) schedule(#plan) {
       %b = tile.async_store @Out[1] to %O[%c0, %q0] : !gq
       tile.await %a
       tile.await %b
+    }
+  }
+}
+
+// -----
+
+// Only what every path closes is left open: a loop may have no trip. What nothing
+// awaits is waited for once, at the end of its loop. Equal accesses of equal warps
+// need no meeting.
+
+#rows  = #tile.spread<rows>
+#kmaj  = #tile.smem<k_major, 128>
+!T = !tile.frag<128x64xbf16, #rows>
+!gq = !tile.global<1x128x1x64xbf16>
+#b200 = #fa4.target<"sm_100a">
+#plan = #fa4.schedule<forward, tile = 128 x 64, stages = 1>
+
+// CHECK-LABEL: tile.kernel @paths
+// CHECK: tile.issue_store @Out[0]
+// CHECK-NEXT: tile.group.commit bulk
+// CHECK-NEXT: scf.for
+// CHECK-NEXT: tile.issue_store @Out[1]
+// CHECK-NEXT: tile.group.commit bulk
+// CHECK-NEXT: tile.issue_store add @Out[1]
+// CHECK-NEXT: tile.group.commit bulk
+// CHECK-NEXT: tile.group.wait bulk 0 read
+// CHECK-NEXT: }
+// CHECK-NEXT: scf.if
+// CHECK-NEXT: tile.issue_store @Out[1]
+// CHECK-NEXT: tile.group.commit bulk
+// CHECK-NEXT: tile.group.wait bulk 0 read
+// CHECK-NEXT: } else {
+// CHECK-NEXT: tile.issue_store @Out[1]
+// CHECK-NEXT: tile.group.commit bulk
+// CHECK-NEXT: }
+// CHECK-NEXT: tile.group.wait bulk 1 read
+// CHECK-NEXT: tile.group.wait bulk 0 read
+// CHECK-NEXT: }
+// CHECK-LABEL: tile.role @alike
+// CHECK-NOT: tile.role_sync
+// CHECK-LABEL: tile.role @columns
+// CHECK: tile.write {{.*}} to @Out[0]
+// CHECK-NEXT: tile.role_sync
+// CHECK-NEXT: tile.read @Turned[0]
+tile.kernel @paths(%O: !gq, %c: bf16, %some: i1, %nt: i32) target(#b200) schedule(#plan) {
+  tile.work @work(%t) tiles(%nt : i32) -> (%q0, %n) {
+    tile.yield %t, %t : i32, i32
+  }
+  tile.placed_alloc @o_mem[2] smem at 0 stride 16384
+  tile.view @Out of @o_mem : 128x64xbf16, #kmaj
+  tile.view @Turned of @o_mem : 128x64xbf16, #tile.smem<mn_major, 128>
+  tile.role @store warps(1) at(4) regs(24) uses(%O, %some : !gq, i1) {
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    tile.for_each_tile (%q0, %n) in @work {
+      %a = tile.async_store @Out[0] to %O[%c0, %q0] : !gq
+      scf.for %i = %c0 to %n step %c1 : i32 {
+        %b = tile.async_store @Out[1] to %O[%c0, %i] : !gq
+        %d = tile.async_store add @Out[1] to %O[%c0, %i] : !gq
+      }
+      scf.if %some {
+        %b = tile.async_store @Out[1] to %O[%c0, %q0] : !gq
+        tile.await %b
+      } else {
+        %b = tile.async_store @Out[1] to %O[%c0, %q0] : !gq
+      }
+      tile.await %a
+    }
+  }
+  tile.role @alike warps(4) at(0) regs(192) uses(%c : bf16) {
+    %x = tile.splat %c : bf16 -> !T
+    tile.for_each_tile (%q0, %n) in @work {
+      tile.write %x to @Out[0] : !T
+      %y = tile.read @Out[0] : !T
+      tile.write %y to @Out[0] : !T
+    }
+  }
+  tile.role @columns warps(4) at(8) regs(24) uses(%c : bf16) {
+    %x = tile.splat %c : bf16 -> !T
+    tile.for_each_tile (%q0, %n) in @work {
+      tile.write %x to @Out[0] : !T
+      %y = tile.read @Turned[0] : !T
     }
   }
 }

@@ -314,16 +314,21 @@ def TileLowerChannels : Pass<"tile-lower-channels", "::fa4::tile::KernelOp"> {
 }
 
 def TileLowerAsync : Pass<"tile-lower-async", "::fa4::tile::KernelOp"> {
-  let summary = "Turn stores and their completion into bulk groups";
+  let summary = "Turn stores and their completion into bulk groups; role barriers";
   let description = [{
     *Requires* a kernel without tokens. *Ensures*: each `async_store` is an
     `issue_store` that closes a bulk group, each await of one a `group.wait` that
-    leaves open the groups closed after it. In a role of several warps a
-    `role_sync` stands before the store, and after the wait (R7).
+    leaves open as many groups as are closed after it on every path; waits for
+    products on registers are counted alike. A store that nothing awaits is waited
+    for at the end of the loop it stands in. R7: where an access conflicts with an
+    earlier one by another warp of its role, a `role_sync` stands between.
 
-    *Fails when* a store is awaited in another block, or stores between cannot be
-    counted.
+    *Fails when* the completion of a store is used by anything but an await.
   }];
+  let statistics = [
+    Statistic<"numStores", "num-stores", "stores issued">,
+    Statistic<"numRoleBarriers", "num-role-barriers", "role barriers inserted">,
+  ];
 }
 
 //===----------------------------------------------------------------------===//
