@@ -25,11 +25,18 @@ namespace fa4::tile {
 #include "fa4/Dialect/Tile/Transforms/Passes.h.inc"
 } // namespace fa4::tile
 
-/// Erases the sequential program, and views and memory that no role uses.
-static void eraseSequentialProgram(RewriterBase &rewriter, ArrayRef<Operation *> program) {
-  for (Operation *op : llvm::reverse(program)) {
-    rewriter.eraseOp(op);
-  }
+/// Erases views and memory that no role and no channel speaks of: homes of values
+/// that stayed in registers.
+static void eraseUnusedMemory(RewriterBase &rewriter, KernelOp kernel) {
+  auto eraseUnused = [&](auto symbols) {
+    for (Operation *op : llvm::to_vector_of<Operation *>(symbols)) {
+      if (SymbolTable::symbolKnownUseEmpty(op, kernel)) {
+        rewriter.eraseOp(op);
+      }
+    }
+  };
+  eraseUnused(kernel.getBody().getOps<ViewOp>());
+  eraseUnused(kernel.getBody().getOps<AllocOp>());
 }
 
 namespace {
@@ -57,7 +64,10 @@ struct TilePartitionRoles : public fa4::tile::impl::TilePartitionRolesBase<TileP
         return signalPassFailure();
       }
     }
-    eraseSequentialProgram(rewriter, program);
+    for (Operation *op : llvm::reverse(program)) {
+      rewriter.eraseOp(op);
+    }
+    eraseUnusedMemory(rewriter, kernel);
   }
 
   LogicalResult partition(RewriterBase &rewriter, KernelOp kernel, const RoleOwners &owners,

@@ -177,7 +177,8 @@ def TilePartitionRoles : Pass<"tile-partition-roles", "::fa4::tile::KernelOp"> {
     used value is a place of a product or copy, or a read. Tiles are spread over
     the role's threads. A loop that rotation had taken apart becomes plain again
     where the role has only steps that moved together, and replicas that do the
-    same become one text. Kernels with roles stay as they are.
+    same become one text. A home that no channel reaches is not needed: its value
+    stays in registers. Kernels with roles stay as they are.
 
     *Fails when* a step has no role, a value crosses roles other than through a
     channel, what decides about channel ops is not computed from the tile's scalars
