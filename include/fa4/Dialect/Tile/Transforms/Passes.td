@@ -210,8 +210,45 @@ def TileSplitRange : Pass<"tile-split-range", "::fa4::tile::KernelOp"> {
 }
 
 //===----------------------------------------------------------------------===//
-// T2 to T2: fences.
+// T2 to T2: barriers, fences.
 //===----------------------------------------------------------------------===//
+
+def TileSimplifyBarriers : Pass<"tile-simplify-barriers", "::fa4::tile::KernelOp"> {
+  let summary = "Drop waits that are implied, and merge barriers";
+  let description = [{
+    *Requires* a T2 kernel free of deadlock, in which every half of a channel is a
+    barrier, before fences.
+
+    *Ensures* that no order between accesses is lost, with fewer waits, arrivals and
+    barriers:
+
+    * R1: a wait goes if everything that its arrivals report precedes it without it;
+      waits for empty slots are tried first, then the others in the order of the
+      text, each against what the ones before left;
+    * R2: arrivals go whose generation nobody waits for any more, and the cursors
+      count those that are left;
+    * R3: two barriers of one waiter become one that counts both, if their waits
+      stand together, for the same generations, threads arrive, and none of them
+      can be a generation early;
+    * R4: if one of the two starts with credit, its releasers arrive once at the
+      head of their roles instead;
+    * R5: two barriers of one waiter and count that are waited for in turn become
+      one.
+
+    What must hold is asked of the happens-before graphs of all runs that decide
+    for all lengths. Cursors that nothing is addressed by go, equal ones become
+    one, and the barriers are placed anew. A second run changes nothing.
+
+    *Fails when* the kernel cannot be unrolled, or waits in a cycle.
+  }];
+  let options = [ListOption<"without", "without", "int64_t", "numbers of rules to leave out">];
+  let statistics = [
+    Statistic<"numWaits", "num-waits", "waits dropped">,
+    Statistic<"numArrivals", "num-arrivals", "arrivals dropped">,
+    Statistic<"numBarriers", "num-barriers", "barriers saved">,
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
 
 def TileInsertFences : Pass<"tile-insert-fences", "::fa4::tile::KernelOp"> {
   let summary = "Insert the fences that hand-overs of memory need";
