@@ -65,8 +65,11 @@ void fa4::buildTileToRolesPipeline(OpPassManager &manager) {
 }
 
 void fa4::buildRolesToBarriersPipeline(OpPassManager &manager) {
-  // Each half of each channel becomes a barrier, each asynchronous op its completion.
   OpPassManager &kernels = manager.nest<tile::KernelOp>();
+  kernels.addPass(tile::createTilePlaceTmem());
+  kernels.addPass(tile::createTilePlaceSmem());
+  kernels.addPass(tile::createTileAssignRegisters());
+  // Each half of each channel becomes a barrier, each asynchronous op its completion.
   kernels.addPass(tile::createTileLowerChannels());
   kernels.addPass(tile::createTileLowerAsync());
 }
