@@ -16,6 +16,8 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
+#include <map>
+
 using namespace mlir;
 using namespace fa4::tile;
 
@@ -64,7 +66,7 @@ bool ProtocolGraph::isComplete(const ProtocolObject &object, int64_t phase) cons
 void ProtocolGraph::addEdges() {
   // How many operations of each stream an earlier event already stands for, and
   // which event: edges to the rest are enough.
-  std::vector<std::pair<uint32_t, EventId>> covered(streams.size(), {0, kNoEvent});
+  std::map<std::pair<int32_t, uint16_t>, std::pair<uint32_t, EventId>> covered;
   llvm::DenseMap<EventId, SmallVector<EventId, 2>> extra;
   for (auto [from, to] : extraEdges) {
     extra[to].push_back(from);
@@ -88,7 +90,8 @@ void ProtocolGraph::addEdges() {
       if (event.kind == EventKind::Done && inOrder && event.order > 0) {
         edgePool.push_back(stream.done[event.order - 1]);
       } else if (event.kind == EventKind::Commit || event.kind == EventKind::GroupWait) {
-        auto &[count, by] = covered[event.stream];
+        auto &[count, by] =
+            covered.insert({{event.stream, event.actor}, {0, kNoEvent}}).first->second;
         if (event.order < count) { // reports less than an earlier one
           for (uint32_t number = inOrder && event.order > 0 ? event.order - 1 : 0;
                number < event.order; ++number) {

@@ -66,6 +66,16 @@ private:
   void visitGroup(Operation *op);
   void visitPtx(RunPtxOp ptx);
 
+  /// Where the warps of a warpgroup issue their common products.
+  unsigned warpgroupMeeting();
+  /// How many actors of the same role, replica and CTA come before this one.
+  unsigned warpNumber() const {
+    unsigned number = 0;
+    while (model.actors[current - number].warp != 0) {
+      ++number;
+    }
+    return number;
+  }
   int64_t warpsOf(RoleOp role) { return role.getWarps(); }
   int64_t nextPhase(unsigned object) { return arrivals[{current, object}]++; }
   /// Threads of a role arrive through its first acting warp; the others add edges.
@@ -272,6 +282,11 @@ void PlacedUnroller::visitMma(IssueMmaOp mma) {
   if (inMemory && !isFirstWarp()) {
     return;
   }
+  // The four warps of a warpgroup issue one product together (PTX ISA, wgmma).
+  if (!inMemory && !isFirstWarp()) {
+    meet(mma, warpgroupMeeting(), 0, false);
+    return;
+  }
   unsigned pipe = stream(inMemory ? ProtocolStream::Kind::Mma : ProtocolStream::Kind::Wgmma);
   EventId issue = addEvent(mma, EventKind::Issue);
   bool overwrites = mma.getOverwrite();
@@ -305,6 +320,14 @@ void PlacedUnroller::visitMma(IssueMmaOp mma) {
     graph.events[event].order = number;
   }
   graph.streams[pipe].done.push_back(done);
+  if (!inMemory) {
+    meet(mma, warpgroupMeeting(), warpsOf(actor().role), false);
+  }
+}
+
+unsigned PlacedUnroller::warpgroupMeeting() {
+  return object(ProtocolObject::Kind::Meeting, actor().role, actor().replica, 1, actor().cta,
+                warpsOf(actor().role));
 }
 
 void PlacedUnroller::visitGroup(Operation *op) {
@@ -314,17 +337,27 @@ void PlacedUnroller::visitGroup(Operation *op) {
   if (group == Group::Bulk && !isFirstWarp()) {
     return; // one lane stores, commits and waits
   }
-  unsigned index =
-      stream(group == Group::Bulk ? ProtocolStream::Kind::Bulk : ProtocolStream::Kind::Wgmma);
   SmallVector<uint32_t> &closed = groups[{current, static_cast<int>(group)}];
+  unsigned leader = current - warpNumber();
+  unsigned index = group == Group::Bulk ? stream(ProtocolStream::Kind::Bulk)
+                                        : stream(ProtocolStream::Kind::Wgmma, leader);
+  // Every warp counts the products that it took part in.
+  auto issued = static_cast<int64_t>(graph.streams[index].done.size());
+  if (group == Group::Wgmma) {
+    issued = arrivals.lookup({current, warpgroupMeeting()});
+  }
   if (commit) {
-    closed.push_back(graph.streams[index].done.size());
+    closed.push_back(static_cast<uint32_t>(issued));
     return;
   }
   auto pending = static_cast<size_t>(wait.getPending());
+  uint32_t order = closed.size() > pending ? closed[closed.size() - 1 - pending] : 0;
+  if (group == Group::Wgmma && order > 0) {
+    waitFor(addEvent(op, EventKind::Wait), warpgroupMeeting(), order - 1);
+  }
   EventId event = addEvent(op, EventKind::GroupWait);
   graph.events[event].stream = static_cast<int32_t>(index);
-  graph.events[event].order = closed.size() > pending ? closed[closed.size() - 1 - pending] : 0;
+  graph.events[event].order = order;
 }
 
 void PlacedUnroller::visitPtx(RunPtxOp ptx) {

@@ -55,28 +55,33 @@ std::vector<ProtocolLetter> fa4::tile::protocolLetters(ProtocolModel &model, int
   return result;
 }
 
-std::vector<ProtocolRun> fa4::tile::protocolRuns(ProtocolModel &model, int64_t trips) {
+std::vector<ProtocolRun> fa4::tile::protocolRuns(ProtocolModel &model, int64_t trips,
+                                                 size_t limit) {
   std::vector<ProtocolLetter> letters = protocolLetters(model, trips);
   std::vector<ProtocolRun> runs{{}};
-  bool oneTile = model.kernel.getSchedule().getPlan().work == WorkKind::OnePerCluster;
   for (const ProtocolLetter &letter : letters) {
     for (const TileNumbers &tile : letter.tiles) {
       runs.push_back({tile});
     }
   }
-  if (oneTile) {
+  if (model.kernel.getSchedule().getPlan().work == WorkKind::OnePerCluster) {
     return runs;
   }
   std::vector<size_t> next(letters.size(), 0);
   std::vector<unsigned> word;
+  // Words of exactly `left` more trips, so that shorter runs come first.
   std::function<void(int64_t)> extend = [&](int64_t left) {
-    if (word.size() > 1) {
+    if (runs.size() > limit) {
+      return;
+    }
+    if (left == 0 && word.size() > 1) {
       ProtocolRun run;
       for (unsigned letter : word) {
         const std::vector<TileNumbers> &tiles = letters[letter].tiles;
         run.push_back(tiles[next[letter]++ % tiles.size()]);
       }
       runs.push_back(std::move(run));
+      return;
     }
     for (auto [index, letter] : llvm::enumerate(letters)) {
       if (letter.trips <= left) {
@@ -86,6 +91,8 @@ std::vector<ProtocolRun> fa4::tile::protocolRuns(ProtocolModel &model, int64_t t
       }
     }
   };
-  extend(trips);
+  for (int64_t total = 2; total <= trips; ++total) {
+    extend(total);
+  }
   return runs;
 }

@@ -106,12 +106,14 @@ void ProtocolUnroller::walkFor(scf::ForOp loop) {
     failed = true;
   }
   copy(loop.getInitArgs(), loop.getRegionIterArgs());
+  ++loopDepth;
   for (int64_t i = lower; i < upper && !failed; i += step) {
     trip = static_cast<int32_t>(std::max<int64_t>(i, trip));
     set(loop.getInductionVar(), {i, false});
     walk(loop.getBody());
     copy(loop.getYieldedValues(), loop.getRegionIterArgs());
   }
+  --loopDepth;
   copy(loop.getRegionIterArgs(), loop.getResults());
 }
 
@@ -186,6 +188,7 @@ EventId ProtocolUnroller::addEngineEvent(Operation *op, EventKind kind, EventId 
   event.actor = current;
   event.tile = tile;
   event.trip = trip;
+  event.perTrip = loopDepth > 0;
   event.firstAccess = graph.accesses.size();
   graph.events.push_back(event);
   graph.previous.push_back(before);
@@ -236,11 +239,11 @@ void ProtocolUnroller::waitFor(EventId event, unsigned object, int64_t phase) {
   }
 }
 
-unsigned ProtocolUnroller::stream(ProtocolStream::Kind kind) {
+unsigned ProtocolUnroller::stream(ProtocolStream::Kind kind, unsigned owner) {
   auto [entry, added] = streamIndex.insert(
-      {{current, static_cast<int>(kind)}, static_cast<unsigned>(graph.streams.size())});
+      {{owner, static_cast<int>(kind)}, static_cast<unsigned>(graph.streams.size())});
   if (added) {
-    graph.streams.push_back({kind, current, {}});
+    graph.streams.push_back({kind, owner, {}});
   }
   return entry->second;
 }

@@ -63,7 +63,8 @@ protected:
                   int64_t cta, int64_t count);
   void arrive(EventId event, unsigned object, int64_t phase, int64_t weight);
   void waitFor(EventId event, unsigned object, int64_t phase);
-  unsigned stream(ProtocolStream::Kind kind);
+  unsigned stream(ProtocolStream::Kind kind) { return stream(kind, current); }
+  unsigned stream(ProtocolStream::Kind kind, unsigned owner);
   ProtocolPhase &phaseOf(unsigned object, int64_t phase);
 
   ProtocolModel &model;
@@ -72,6 +73,7 @@ protected:
   unsigned current = 0;
   int32_t tile = -1;
   int32_t trip = 0;
+  int loopDepth = 0;
   EventId last = kNoEvent;
 
 private:

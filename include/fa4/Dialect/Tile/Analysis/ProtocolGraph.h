@@ -58,6 +58,8 @@ struct ProtocolEvent {
   int32_t tile = -1;
   /// The trip of the loop around it, the last one of it after it.
   int32_t trip = 0;
+  /// Whether it stands in a loop of the tile, and so happens once per trip.
+  bool perTrip = false;
   int32_t object = -1;
   /// Of the object; below 0 nothing is waited for.
   int32_t phase = 0;
@@ -205,8 +207,9 @@ struct ProtocolLetter {
 std::vector<ProtocolLetter> protocolLetters(ProtocolModel &model, int64_t trips);
 
 /// The runs that decide for all lengths (docs/Dialects/Tile/Protocol.md): every
-/// sequence of tiles with up to `trips` trips in total, and the empty one.
-std::vector<ProtocolRun> protocolRuns(ProtocolModel &model, int64_t trips);
+/// sequence of tiles with up to `trips` trips in total, and the empty one, shortest
+/// first. Stops after more than `limit`.
+std::vector<ProtocolRun> protocolRuns(ProtocolModel &model, int64_t trips, size_t limit = 100000);
 
 } // namespace fa4::tile
 

@@ -406,4 +406,41 @@ def TileAssignRegisters : Pass<"tile-assign-registers", "::fa4::tile::KernelOp">
   }];
 }
 
+//===----------------------------------------------------------------------===//
+// The protocol proof.
+//===----------------------------------------------------------------------===//
+
+def TileVerifyProtocol : Pass<"tile-verify-protocol"> {
+  let summary = "Prove that roles neither deadlock nor race, for all lengths";
+  let description = [{
+    *Requires* kernels at T1 or T2 that pass their phase's verifier.
+
+    *Ensures*, for every kernel with roles below, for every sequence of tiles and
+    trips (docs/Dialects/Tile/Protocol.md says why the runs looked at are enough):
+
+    * (P.1) every wait ends, and every phase gets its arrivals and bytes;
+    * (P.2) conflicting accesses to memory are ordered, nothing is read before it is
+      written, and no value passes from one tile to another;
+    * (P.3) T2: a wait's parity names one phase: the one before is over when it
+      starts, the one after is not when it ends;
+    * (P.4) T2: a phase is seen by a wait before the next arrival at its barrier;
+    * (P.5) asynchronous ops are done before their CTA ends;
+    * (P.6) T2: arrivals of engines and of the other CTA are seen before the
+      barrier's CTA ends;
+    * (P.7) T2: fences carry the order of accesses between proxies and to tensor memory;
+    * (P.8) T2: barriers are published before their use;
+    * (P.9) T2: tensor memory is freed after its last access.
+
+    Matrix products whose order rests on the target's `mma_issue_order` are named in
+    remarks of this pass; without it they are errors.
+
+    *Fails when* one of these does not hold, with the shortest run that breaks it, and
+    when the loops or conditions around protocol ops follow from more than the work's
+    results.
+  }];
+  let options = [
+    Option<"maxRuns", "max-runs", "int64_t", "20000", "Give up on a kernel that needs more runs">,
+  ];
+}
+
 #endif // FA4_DIALECT_TILE_TRANSFORMS_PASSES_TD
