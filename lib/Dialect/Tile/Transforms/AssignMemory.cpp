@@ -43,10 +43,18 @@ static LogicalResult checkInput(KernelOp kernel) {
 /// Marks `entry` as kept in `home`, and hands the kept value to its takers.
 static void keep(const KeptValue &entry, HomeClass &home, OpBuilder &builder) {
   Value value = entry.value;
-  builder.setInsertionPointAfterValue(value);
-  // Several results of one op: in their order.
-  while (isa<KeepOp>(*builder.getInsertionPoint())) {
-    builder.setInsertionPoint(builder.getInsertionBlock(), std::next(builder.getInsertionPoint()));
+  if (entry.isOutside) {
+    // Behind its step, in front of the first that takes it: so nothing that the
+    // step handed over before is still out.
+    Block *block = value.getParentBlock();
+    Operation *first = nullptr;
+    for (OpOperand *taker : entry.takers) {
+      Operation *op = getAncestorIn(block, taker->getOwner());
+      first = !first || op->isBeforeInBlock(first) ? op : first;
+    }
+    builder.setInsertionPoint(first);
+  } else {
+    builder.setInsertionPointAfterValue(value);
   }
   InlinedStepOp step = entry.step;
   IntegerAttr element;

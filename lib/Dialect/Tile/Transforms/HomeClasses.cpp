@@ -28,8 +28,6 @@ using namespace fa4::tile;
 static constexpr int64_t kCellBits = 32;
 /// The unit of `tile.alloc` in tensor memory (its C2).
 static constexpr int64_t kColumnStep = 16;
-/// PTX ISA, matrix descriptors: rows of a swizzle pattern.
-static constexpr int64_t kPatternRows = 8;
 
 namespace {
 
@@ -52,7 +50,7 @@ private:
   LogicalResult checkSpace(HomeClass &home);
   void placeStatistics();
   LogicalResult makeMemory();
-  FailureOr<HomePart> makePart(HomeClass &home, const OperandChain &chain);
+  LogicalResult makePart(HomeClass &home, const OperandChain &chain);
   LogicalResult makeParts(HomeClass &home);
   std::string nameView(StringRef name);
   Location locationOf(const HomeClass &home) { return kept[home.members[0]].getStep().getLoc(); }
@@ -409,81 +407,22 @@ LogicalResult HomeMaker::makeMemory() {
   return success();
 }
 
-FailureOr<HomePart> HomeMaker::makePart(HomeClass &home, const OperandChain &chain) {
-  // The part in the class's own rows and columns.
-  int64_t rowBegin = 0, rowEnd = home.tile.getRows();
-  int64_t columnBegin = 0, columnEnd = home.tile.getColumns();
-  bool turned = false;
-  for (Operation *op : chain.layout) {
-    auto slice = dyn_cast<SliceOp>(op);
-    if (!slice) {
-      turned = !turned;
-      continue;
-    }
-    bool ofRows = (slice.getAxis() == Axis::Rows) != turned;
-    int64_t &begin = ofRows ? rowBegin : columnBegin;
-    int64_t &end = ofRows ? rowEnd : columnEnd;
-    end = begin + static_cast<int64_t>(slice.getEnd());
-    begin += static_cast<int64_t>(slice.getBegin());
+LogicalResult HomeMaker::makePart(HomeClass &home, const OperandChain &chain) {
+  ViewPlace whole{home.space == Space::Tmem ? home.column : home.offset, home.tile, home.layout};
+  FailureOr<ViewPlace> place = getPlaceOfPart(whole, chain, home.name);
+  if (failed(place)) {
+    return failure();
   }
-  bool ofRows = rowBegin != 0 || rowEnd != home.tile.getRows();
-  bool ofColumns = columnBegin != 0 || columnEnd != home.tile.getColumns();
-  HomePart part{ofRows ? rowBegin : columnBegin, ofRows ? rowEnd : columnEnd,
-                ofRows ? Axis::Rows : Axis::Columns, ViewOp()};
-  if (!ofRows && !ofColumns) {
-    part.view = home.view;
-    return part;
+  if (*place == whole || llvm::is_contained(home.parts, *place)) {
+    return success();
   }
-  for (const HomePart &other : home.parts) {
-    if (other.axis == part.axis && other.begin == part.begin && other.end == part.end) {
-      return other;
-    }
-  }
-  auto refuse = [&](StringRef rule) -> LogicalResult {
-    return emitError(chain.use->getOwner()->getLoc())
-           << "expected a part of '" << home.name << "' in memory to be " << rule << ", but got "
-           << stringifyAxis(part.axis) << " " << part.begin << " to " << part.end;
-  };
-  if (ofRows && ofColumns) {
-    return refuse("some of its rows or some of its columns");
-  }
-  int64_t bits = home.tile.getElementType().getIntOrFloatBitWidth();
-  int64_t offset = 0;
-  Attribute layout = home.layout;
-  if (home.space == Space::Tmem) {
-    if (ofRows || columnBegin * bits % kCellBits != 0) {
-      return refuse("columns of whole cells of tensor memory");
-    }
-    offset = home.column + columnBegin * bits / kCellBits;
-  } else {
-    auto smem = cast<SmemLayoutAttr>(layout);
-    int64_t panel = home.tile.getRows() * smem.getSwizzle();
-    if (ofRows) {
-      if (rowBegin % kPatternRows != 0) {
-        return refuse("whole patterns of 8 rows");
-      }
-      offset = home.offset + rowBegin * smem.getSwizzle();
-      bool isPanelled = home.tile.getColumns() * bits / 8 > smem.getSwizzle();
-      layout = SmemLayoutAttr::get(kernel.getContext(), smem.getMajor(), smem.getSwizzle(),
-                                   isPanelled ? panel : 0);
-    } else {
-      int64_t bytes = columnBegin * bits / 8;
-      if (bytes % smem.getSwizzle() != 0 || columnEnd * bits / 8 % smem.getSwizzle() != 0) {
-        return refuse("whole panels");
-      }
-      offset = home.offset + bytes / smem.getSwizzle() * panel;
-    }
-  }
-  auto tile = FragType::get(kernel.getContext(), {rowEnd - rowBegin, columnEnd - columnBegin},
-                            home.tile.getElementType());
   std::string suffix = home.parts.size() < 26
                            ? std::string(1, static_cast<char>('a' + home.parts.size()))
                            : "_" + std::to_string(home.parts.size());
-  part.view = ViewOp::create(builder, chain.use->getOwner()->getLoc(), nameView(home.name + suffix),
-                             home.allocation, offset,
-                             /*rank_stride=*/0, tile, layout);
-  home.parts.push_back(part);
-  return part;
+  ViewOp::create(builder, chain.use->getOwner()->getLoc(), nameView(home.name + suffix),
+                 home.allocation, place->offset, /*rank_stride=*/0, place->tile, place->layout);
+  home.parts.push_back(*place);
+  return success();
 }
 
 LogicalResult HomeMaker::makeParts(HomeClass &home) {

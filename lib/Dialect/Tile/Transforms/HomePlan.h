@@ -14,6 +14,7 @@
 #define FA4_LIB_DIALECT_TILE_TRANSFORMS_HOMEPLAN_H
 
 #include "ValueFlow.h"
+#include "ViewParts.h"
 
 #include <optional>
 #include <string>
@@ -41,13 +42,6 @@ struct KeptValue {
 /// would have to wait for its own engine.
 mlir::FailureOr<llvm::SmallVector<KeptValue>> findKeptValues(KernelOp kernel);
 
-/// A part of a class's tile that a product takes.
-struct HomePart {
-  int64_t begin, end;
-  Axis axis;
-  ViewOp view;
-};
-
 /// Kept values of one home.
 struct HomeClass {
   llvm::SmallVector<unsigned> members;
@@ -66,7 +60,7 @@ struct HomeClass {
   FragType tile;
   mlir::Attribute layout;
   ViewOp view;
-  llvm::SmallVector<HomePart> parts;
+  llvm::SmallVector<ViewPlace> parts;
 };
 
 /// Sorts `kept` into classes, takes their homes from the schedule or the default,

@@ -136,10 +136,10 @@ tile.kernel @fwd(%Q: !g, %K: !g, %V: !g, %O: !g, %L: !gl, %c: f32, %sq: i32, %sk
     %uk0 = tile.wait @kv
     %uq0 = tile.wait @q[0]
     %p0 = tile.inlined_step @qk[0] -> (!S) {
-      %qu = tile.use %qa from %uq0 as @Q : !T
       %kt = tile.transpose %k0 : !T -> !T
-      %ku = tile.use %kt from %uk0 as @K : !T
       %t = tile.acquire @s[0]
+      %qu = tile.use %qa from %uq0 as @Q : !T
+      %ku = tile.use %kt from %uk0 as @K : !T
       %x = tile.mma a(%qu) b(%ku) : (!T, !T) -> !S
       %k = tile.keep %x in %t as @S : !S
       tile.commit %t
@@ -154,10 +154,10 @@ tile.kernel @fwd(%Q: !g, %K: !g, %V: !g, %O: !g, %L: !gl, %c: f32, %sq: i32, %sk
     }
     %uq1 = tile.wait @q[1]
     %p1 = tile.inlined_step @qk[1] -> (!S) {
-      %qu = tile.use %qb from %uq1 as @Q : !T
       %kt = tile.transpose %k0 : !T -> !T
-      %ku = tile.use %kt from %uk0 as @K : !T
       %t = tile.acquire @s[1]
+      %qu = tile.use %qb from %uq1 as @Q : !T
+      %ku = tile.use %kt from %uk0 as @K : !T
       %x = tile.mma a(%qu) b(%ku) : (!T, !T) -> !S
       %k = tile.keep %x in %t as @S : !S
       tile.commit %t
@@ -237,9 +237,9 @@ tile.kernel @fwd(%Q: !g, %K: !g, %V: !g, %O: !g, %L: !gl, %c: f32, %sq: i32, %sk
       tile.release %prev
       %uv = tile.wait @kv
       %w0 = tile.inlined_step @pv[0] -> (!S) {
-        %t = tile.acquire @o[0]
         %va = tile.slice %v rows 0 to 96 : !T -> !Va
         %vb = tile.slice %v rows 96 to 128 : !T -> !Vb
+        %t = tile.acquire @o[0]
         %ua = tile.wait @pa[0]
         %pau = tile.use %pa0 from %ua as @Pa : !Pa
         %vau = tile.use %va from %uv as @Va : !Va
@@ -265,10 +265,10 @@ tile.kernel @fwd(%Q: !g, %K: !g, %V: !g, %O: !g, %L: !gl, %c: f32, %sq: i32, %sk
       }
       %uk = tile.wait @kv
       %x0 = tile.inlined_step @qk[0] -> (!S) {
-        %qu = tile.use %qa from %uq0 as @Q : !T
         %kt = tile.transpose %kj : !T -> !T
-        %ku = tile.use %kt from %uk as @K : !T
         %t = tile.acquire @s[0]
+        %qu = tile.use %qa from %uq0 as @Q : !T
+        %ku = tile.use %kt from %uk as @K : !T
         %x = tile.mma a(%qu) b(%ku) : (!T, !T) -> !S
         %k = tile.keep %x in %t as @S : !S
         tile.commit %t
@@ -328,9 +328,9 @@ tile.kernel @fwd(%Q: !g, %K: !g, %V: !g, %O: !g, %L: !gl, %c: f32, %sq: i32, %sk
       }
       tile.release %ua0
       %w1 = tile.inlined_step @pv[1] -> (!S) {
-        %t = tile.acquire @o[1]
         %va = tile.slice %v rows 0 to 96 : !T -> !Va
         %vb = tile.slice %v rows 96 to 128 : !T -> !Vb
+        %t = tile.acquire @o[1]
         %ua = tile.wait @pa[1]
         %pau = tile.use %pa1 from %ua as @Pa : !Pa
         %vau = tile.use %va from %uv as @Va : !Va
@@ -348,10 +348,10 @@ tile.kernel @fwd(%Q: !g, %K: !g, %V: !g, %O: !g, %L: !gl, %c: f32, %sq: i32, %sk
       }
       tile.release %uv
       %x1 = tile.inlined_step @qk[1] -> (!S) {
-        %qu = tile.use %qb from %uq1 as @Q : !T
         %kt = tile.transpose %kj : !T -> !T
-        %ku = tile.use %kt from %uk as @K : !T
         %t = tile.acquire @s[1]
+        %qu = tile.use %qb from %uq1 as @Q : !T
+        %ku = tile.use %kt from %uk as @K : !T
         %x = tile.mma a(%qu) b(%ku) : (!T, !T) -> !S
         %k = tile.keep %x in %t as @S : !S
         tile.commit %t
@@ -414,9 +414,6 @@ tile.kernel @fwd(%Q: !g, %K: !g, %V: !g, %O: !g, %L: !gl, %c: f32, %sq: i32, %sk
       %l1 = tile.row_sum %eb init(%lb) : !Sb -> !row
       tile.yield %ka2, %kb, %ka, %d1, %l1, %next : !Pa, !Pb, !row, !row, !row, !tile.token<write>
     }
-    %fd0 = tile.keep %md0 in %ft0 as @Alpha : !row
-    %fl0 = tile.keep %ml0 in %ft0 as @Alpha_1 : !row
-    tile.commit %ft0
     %last = arith.cmpi eq, %n, %c1 : i32
     %ua0 = tile.wait @alpha[0]
     %r0 = tile.inlined_step @rescale[0] unless(%last) passing(%on0 : !S) -> (!S) {
@@ -431,9 +428,9 @@ tile.kernel @fwd(%Q: !g, %K: !g, %V: !g, %O: !g, %L: !gl, %c: f32, %sq: i32, %sk
     tile.release %held
     %uv = tile.wait @kv
     %f0 = tile.inlined_step @pv[0] -> (!S) {
-      %t = tile.acquire @o[0]
       %va = tile.slice %vl rows 0 to 96 : !T -> !Va
       %vb = tile.slice %vl rows 96 to 128 : !T -> !Vb
+      %t = tile.acquire @o[0]
       %ua = tile.wait @pa[0]
       %pau = tile.use %pa0 from %ua as @Pa : !Pa
       %vau = tile.use %va from %uv as @Va : !Va
@@ -491,9 +488,6 @@ tile.kernel @fwd(%Q: !g, %K: !g, %V: !g, %O: !g, %L: !gl, %c: f32, %sq: i32, %sk
       %l1 = tile.row_sum %eb init(%lb) : !Sb -> !row
       tile.yield %ka2, %kb, %ka, %d1, %l1, %next : !Pa, !Pb, !row, !row, !row, !tile.token<write>
     }
-    %fd1 = tile.keep %md1 in %ft1 as @Alpha : !row
-    %fl1 = tile.keep %ml1 in %ft1 as @Alpha_1 : !row
-    tile.commit %ft1
     %ua1 = tile.wait @alpha[1]
     %r1 = tile.inlined_step @rescale[1] unless(%last) passing(%on1 : !S) -> (!S) {
       %av = tile.use %a1 from %ua1 as @Alpha : !row
@@ -507,9 +501,9 @@ tile.kernel @fwd(%Q: !g, %K: !g, %V: !g, %O: !g, %L: !gl, %c: f32, %sq: i32, %sk
     tile.release %ua0
     tile.release %ua1
     %f1 = tile.inlined_step @pv[1] -> (!S) {
-      %t = tile.acquire @o[1]
       %va = tile.slice %vl rows 0 to 96 : !T -> !Va
       %vb = tile.slice %vl rows 96 to 128 : !T -> !Vb
+      %t = tile.acquire @o[1]
       %ua = tile.wait @pa[1]
       %pau = tile.use %pa1 from %ua as @Pa : !Pa
       %vau = tile.use %va from %uv as @Va : !Va
@@ -526,6 +520,9 @@ tile.kernel @fwd(%Q: !g, %K: !g, %V: !g, %O: !g, %L: !gl, %c: f32, %sq: i32, %sk
       tile.yield %ky : !S
     }
     tile.release %uv
+    %fd0 = tile.keep %md0 in %ft0 as @Alpha : !row
+    %fl0 = tile.keep %ml0 in %ft0 as @Alpha_1 : !row
+    tile.commit %ft0
     %t0 = tile.inlined_step @finish[0] -> (!T) {
       %ua = tile.wait @alpha[0]
       %dv = tile.use %fd0 from %ua as @Alpha : !row
@@ -564,6 +561,9 @@ tile.kernel @fwd(%Q: !g, %K: !g, %V: !g, %O: !g, %L: !gl, %c: f32, %sq: i32, %sk
       %y = tile.use %t0 from %ut0 as @Out : !T
       tile.store %y to %O[%b, %q0, %h] : !T, !g
     }
+    %fd1 = tile.keep %md1 in %ft1 as @Alpha : !row
+    %fl1 = tile.keep %ml1 in %ft1 as @Alpha_1 : !row
+    tile.commit %ft1
     %t1 = tile.inlined_step @finish[1] -> (!T) {
       %ua = tile.wait @alpha[1]
       %dv = tile.use %fd1 from %ua as @Alpha : !row

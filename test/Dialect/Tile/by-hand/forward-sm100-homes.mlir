@@ -300,8 +300,6 @@ tile.kernel @fwd(%Q: !g, %K: !g, %V: !g, %O: !g, %L: !gl, %c: f32, %sq: i32, %sk
       %l1 = tile.row_sum %eb init(%lb) : !Sb -> !row
       tile.yield %ka2, %kb, %ka, %d1, %l1 : !Pa, !Pb, !row, !row, !row
     }
-    %fd0 = tile.keep %md0 in @Alpha[0] : !row
-    %fl0 = tile.keep %ml0 in @Alpha_1[0] : !row
     %last = arith.cmpi eq, %n, %c1 : i32
     %r0 = tile.inlined_step @rescale[0] unless(%last) passing(%on0 : !S) -> (!S) {
       %x = tile.scale_rows %on0 by %a0 likely_one : !S, !row
@@ -349,8 +347,6 @@ tile.kernel @fwd(%Q: !g, %K: !g, %V: !g, %O: !g, %L: !gl, %c: f32, %sq: i32, %sk
       %l1 = tile.row_sum %eb init(%lb) : !Sb -> !row
       tile.yield %ka2, %kb, %ka, %d1, %l1 : !Pa, !Pb, !row, !row, !row
     }
-    %fd1 = tile.keep %md1 in @Alpha[1] : !row
-    %fl1 = tile.keep %ml1 in @Alpha_1[1] : !row
     %r1 = tile.inlined_step @rescale[1] unless(%last) passing(%on1 : !S) -> (!S) {
       %x = tile.scale_rows %on1 by %a1 likely_one : !S, !row
       %k = tile.keep %x in @O[1] : !S
@@ -365,6 +361,8 @@ tile.kernel @fwd(%Q: !g, %K: !g, %V: !g, %O: !g, %L: !gl, %c: f32, %sq: i32, %sk
       %ky = tile.keep %y in @O[1] : !S
       tile.yield %ky : !S
     }
+    %fd0 = tile.keep %md0 in @Alpha[0] : !row
+    %fl0 = tile.keep %ml0 in @Alpha_1[0] : !row
     %t0 = tile.inlined_step @finish[0] -> (!T) {
       %inv, %lse = tile.map (%ref = %fd0, %sum = %fl0) : (!row, !row) -> (!row, !row) {
         %zero = arith.constant 0.0 : f32
@@ -392,6 +390,8 @@ tile.kernel @fwd(%Q: !g, %K: !g, %V: !g, %O: !g, %L: !gl, %c: f32, %sq: i32, %sk
     tile.inlined_step @store[0] {
       tile.store %t0 to %O[%b, %q0, %h] : !T, !g
     }
+    %fd1 = tile.keep %md1 in @Alpha[1] : !row
+    %fl1 = tile.keep %ml1 in @Alpha_1[1] : !row
     %t1 = tile.inlined_step @finish[1] -> (!T) {
       %inv, %lse = tile.map (%ref = %fd1, %sum = %fl1) : (!row, !row) -> (!row, !row) {
         %zero = arith.constant 0.0 : f32

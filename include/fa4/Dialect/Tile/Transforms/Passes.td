@@ -323,6 +323,31 @@ def TileAssignMemory : Pass<"tile-assign-memory", "::fa4::tile::KernelOp"> {
   ];
 }
 
+def TileInsertChannels : Pass<"tile-insert-channels", "::fa4::tile::KernelOp"> {
+  let summary = "Pass what crosses roles through channels";
+  let description = [{
+    *Requires* a kernel after tile-assign-memory.
+
+    *Ensures* that every value that another role takes goes through a channel: one
+    for each allocation, role that fills and role that takes, and apart where views
+    lie side by side. Depth, grain and realisation are the schedule's. A slot is
+    acquired just before its first write and committed after the last, waited for
+    just before its first read and released after the last; what the taker writes in
+    place goes back with the slot. Where views that overlap change hands outside of
+    a channel, the writer settles, or a channel that carries nothing orders them.
+    `early_acquire` and `stagger` move tokens as the schedule asks. The kernel is
+    still one thread and the same function of values.
+
+    *Fails when* the one thread would wait for ever: a depth is too small; the error
+    names the ring and the depth it needs. Also when two roles take one value, or a
+    clause of the schedule speaks of nothing that is there.
+  }];
+  let statistics = [
+    Statistic<"numChannels", "num-channels", "channels inserted">,
+    Statistic<"numHandOvers", "num-hand-overs", "places that hand values over">,
+  ];
+}
+
 //===----------------------------------------------------------------------===//
 // T1 to T2: barriers.
 //===----------------------------------------------------------------------===//
