@@ -77,6 +77,7 @@ void fa4::buildRolesToBarriersPipeline(OpPassManager &manager) {
 void fa4::buildSimplifyBarriersPipeline(OpPassManager &manager) {
   // T2: every address, count and phase known.
   OpPassManager &kernels = manager.nest<tile::KernelOp>();
+  kernels.addPass(tile::createTileSimplifyBarriers());
   kernels.addPass(tile::createTileInsertFences());
   manager.addPass(tile::createTileVerifyT2());
 }
