@@ -58,10 +58,12 @@ void fa4::buildTileToRolesPipeline(OpPassManager &manager) {
   // Still one logical thread: what lives where, and what is handed over.
   OpPassManager &kernels = manager.nest<tile::KernelOp>();
   kernels.addPass(tile::createTileAssignMemory());
+  kernels.addPass(tile::createTileInsertChannels());
   // T1: roles that meet in channels.
   kernels.addPass(tile::createTilePartitionRoles());
   kernels.addPass(tile::createTileSplitRange());
   manager.addPass(tile::createTileVerifyT1());
+  manager.addPass(tile::createTileVerifyProtocol());
 }
 
 void fa4::buildRolesToBarriersPipeline(OpPassManager &manager) {
@@ -80,6 +82,7 @@ void fa4::buildSimplifyBarriersPipeline(OpPassManager &manager) {
   kernels.addPass(tile::createTileSimplifyBarriers());
   kernels.addPass(tile::createTileInsertFences());
   manager.addPass(tile::createTileVerifyT2());
+  manager.addPass(tile::createTileVerifyProtocol());
 }
 
 void fa4::buildPlacedToNVVMPipeline(OpPassManager &manager) {
