@@ -38,10 +38,33 @@ struct Half {
   bool credit = false;
 };
 
+/// The graphs of a kernel, made when a pair of halves first asks for them: most are
+/// told apart by their ops alone.
+class LazyRuns {
+public:
+  explicit LazyRuns(KernelOp kernel) : kernel(kernel) {}
+
+  /// None after an error; no pair is merged then.
+  ArrayRef<ProtocolGraph> getGraphs() {
+    if (!made) {
+      made = true;
+      failed = mlir::failed(runs.build(kernel));
+    }
+    return failed ? ArrayRef<ProtocolGraph>() : runs.getGraphs();
+  }
+  bool hasFailed() const { return failed; }
+
+private:
+  KernelOp kernel;
+  ProtocolRuns runs;
+  bool made = false;
+  bool failed = false;
+};
+
 /// A pair of halves under R3, R4 and R5.
 class Merge {
 public:
-  Merge(const ProtocolRuns &runs, const BarrierRules &rules, Half &first, Half &second)
+  Merge(LazyRuns &runs, const BarrierRules &rules, Half &first, Half &second)
       : runs(runs), rules(rules), first(first), second(second) {}
 
   bool canCount() const;
@@ -59,7 +82,7 @@ private:
   static void preArrive(Half &half);
   static void rename(Half &half, BarrierOp into);
 
-  const ProtocolRuns &runs;
+  LazyRuns &runs;
   const BarrierRules &rules;
   Half &first;
   Half &second;
@@ -340,7 +363,7 @@ void Merge::share(BarrierRuleCounts &counts) {
 //===----------------------------------------------------------------------===//
 
 /// Changes the first pair that allows it; says whether there was one.
-static bool mergeOnce(KernelOp kernel, const ProtocolRuns &runs, const BarrierRules &rules,
+static bool mergeOnce(KernelOp kernel, LazyRuns &runs, const BarrierRules &rules,
                       BarrierRuleCounts &counts) {
   SmallVector<Half> halves;
   for (auto barrier : kernel.getBody().getOps<BarrierOp>()) {
@@ -350,11 +373,11 @@ static bool mergeOnce(KernelOp kernel, const ProtocolRuns &runs, const BarrierRu
     for (size_t one = 0; one < halves.size(); ++one) {
       for (size_t other = one + 1; other < halves.size(); ++other) {
         Merge merge(runs, rules, halves[one], halves[other]);
-        if (!sharing && merge.canCount()) {
+        if (!sharing && merge.canCount() && !runs.hasFailed()) {
           merge.count(counts);
           return true;
         }
-        if (sharing && merge.canShare()) {
+        if (sharing && merge.canShare() && !runs.hasFailed()) {
           merge.share(counts);
           return true;
         }
@@ -368,11 +391,11 @@ LogicalResult fa4::tile::mergeBarriers(KernelOp kernel, const BarrierRules &rule
                                        BarrierRuleCounts &counts) {
   bool merged = rules.merge || rules.share;
   while (merged) {
-    ProtocolRuns runs;
-    if (failed(runs.build(kernel))) {
+    LazyRuns runs(kernel);
+    merged = mergeOnce(kernel, runs, rules, counts);
+    if (runs.hasFailed()) {
       return failure();
     }
-    merged = mergeOnce(kernel, runs, rules, counts);
   }
   return success();
 }
