@@ -30,8 +30,14 @@ using namespace fa4::tile;
 //===----------------------------------------------------------------------===//
 
 LogicalResult ProtocolRuns::build(KernelOp kernel) {
-  // Twice the trips that certificates span, and three (docs/Dialects/Tile/Protocol.md).
-  constexpr int64_t trips = 9;
+  // Pairs of accesses and hand-overs fall into classes by the trips between them: up to
+  // a ring's depth, and one tile's end. Longer runs repeat them (docs/Dialects/Tile/
+  // Protocol.md), and the proof that follows judges the outcome for all lengths.
+  int64_t depth = 3;
+  for (auto barrier : kernel.getBody().getOps<BarrierOp>()) {
+    depth = std::max(depth, static_cast<int64_t>(barrier.getDepth()));
+  }
+  int64_t trips = depth + 2;
   graphs.clear();
   model = ProtocolModel::create(kernel);
   if (!model) {
