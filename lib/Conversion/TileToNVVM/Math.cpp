@@ -54,8 +54,7 @@ static bool isFormula(Operation *op) {
 }
 
 static bool isUpstreamPolynomial(Operation *op) {
-  return isa<math::LogOp, math::Log2Op, math::Log1pOp, math::ExpM1Op, math::ErfOp, math::AtanOp>(
-      op);
+  return isa<math::LogOp, math::Log2Op, math::Log1pOp, math::ExpM1Op>(op);
 }
 
 LogicalResult checkMath(Operation *op) {
@@ -167,14 +166,11 @@ Value MathEmitter::emit(Operation *op, Value x) {
       .Case([&](math::CosOp) { return ptx(x, "cos.approx.ftz.f32"); });
 }
 
-LogicalResult expandMath(Operation *root) {
+static void emitFormulas(Operation *root) {
   SmallVector<Operation *> formulas;
-  bool needsPolynomials = false;
   root->walk([&](Operation *op) {
     if (isFormula(op)) {
       formulas.push_back(op);
-    } else if (isUpstreamPolynomial(op)) {
-      needsPolynomials = true;
     }
   });
   for (Operation *op : formulas) {
@@ -183,17 +179,31 @@ LogicalResult expandMath(Operation *root) {
     op->getResult(0).replaceAllUsesWith(MathEmitter(b, x.getType()).emit(op, x));
     op->erase();
   }
+}
+
+LogicalResult expandMath(Operation *root) {
+  emitFormulas(root);
+  bool needsPolynomials =
+      root->walk([](Operation *op) {
+            return isUpstreamPolynomial(op) ? WalkResult::interrupt() : WalkResult::advance();
+          })
+          .wasInterrupted();
   if (!needsPolynomials) {
     return success();
   }
   RewritePatternSet patterns(root->getContext());
   populateMathPolynomialApproximationPatterns(patterns, [](StringRef name) {
     return llvm::is_contained({math::LogOp::getOperationName(), math::Log2Op::getOperationName(),
-                               math::Log1pOp::getOperationName(), math::ExpM1Op::getOperationName(),
-                               math::ErfOp::getOperationName(), math::AtanOp::getOperationName()},
+                               math::Log1pOp::getOperationName(),
+                               math::ExpM1Op::getOperationName()},
                               name);
   });
-  return applyPatternsGreedily(root, std::move(patterns));
+  if (failed(applyPatternsGreedily(root, std::move(patterns)))) {
+    return failure();
+  }
+  // expm1 is made of others.
+  emitFormulas(root);
+  return success();
 }
 
 } // namespace fa4::tile::gpu
