@@ -86,7 +86,7 @@ tile.kernel @full(%nt: i32) target(#b200) schedule(#plan) {
   tile.work @work(%t) tiles(%nt : i32) -> (%q0) {
     tile.yield %t : i32
   }
-  // expected-error@below {{expected a channel to start empty, but got 'starts'}}
+  // expected-error@below {{expected the producer of slots that are full at the start to acquire some, but got none in '@x'}}
   tile.channel @turn depth(1) from(@x) to(@y) starts(1)
   tile.role @x warps(1) at(0) regs(24) {
   }
@@ -138,6 +138,76 @@ tile.kernel @too_large(%nt: i32) target(#b200) schedule(#plan) {
   // expected-error@below {{expected tiles and barriers to fit into the 232448 bytes of shared memory of a CTA on sm_100a, but got 232464}}
   tile.channel @a depth(1) from(@x) to(@y)
   tile.role @x warps(1) at(0) regs(24) {
+  }
+  tile.role @y warps(1) at(1) regs(24) {
+  }
+}
+
+// -----
+
+// wgmma signals no barrier.
+#kmaj = #tile.smem<k_major, 128>
+!S = !tile.frag<64x64xf32, #tile.spread<acc>>
+#h200 = #fa4.target<"sm_90a">
+#plan = #fa4.schedule<forward, tile = 64 x 64, stages = 1>
+
+tile.kernel @unawaited(%nt: i32) target(#h200) schedule(#plan) {
+  tile.work @work(%t) tiles(%nt : i32) -> (%q0) {
+    tile.yield %t : i32
+  }
+  tile.placed_alloc @q_mem smem at 0 stride 8192
+  tile.view @Q of @q_mem : 64x64xbf16, #kmaj
+  tile.channel @q depth(1) from(@load) to(@mma) carries(@Q)
+  tile.role @load warps(1) at(0) regs(24) {
+  }
+  tile.role @mma warps(4) at(4) regs(240) {
+    tile.for_each_tile (%q0) in @work {
+      %q = tile.wait @q
+      %e = tile.async_mma a(%q as @Q) b(%q as @Q) : !tile.async<!S>
+      // expected-error@below {{expected products of this target to be awaited before their slot is handed over, but got one after them}}
+      tile.release %q after(all)
+      %s = tile.await %e : !S
+    }
+  }
+}
+
+// -----
+
+// A named barrier does not reach the peer.
+#b200 = #fa4.target<"sm_100a">
+#plan = #fa4.schedule<forward, tile = 128 x 64, stages = 1>
+
+tile.kernel @across(%nt: i32) target(#b200) schedule(#plan) {
+  tile.work @work(%t) tiles(%nt : i32) -> (%q0) {
+    tile.yield %t : i32
+  }
+  // expected-error@below {{expected a named barrier to join roles of one CTA, but got '@x' of a pair}}
+  tile.channel @c depth(1) from(@x) to(@y) full(named)
+  tile.role @x warps(4) at(0) ctas(both) regs(24) {
+    %t = tile.acquire @c
+    tile.commit %t
+  }
+  tile.role @y warps(4) at(4) ctas(both) regs(24) {
+  }
+}
+
+// -----
+
+// An element that only a loop knows has no cursor at the head.
+#b200 = #fa4.target<"sm_100a">
+#plan = #fa4.schedule<forward, tile = 128 x 64, stages = 1>
+
+tile.kernel @moving(%nt: i32) target(#b200) schedule(#plan) {
+  tile.work @work(%t) tiles(%nt : i32) -> (%q0) {
+    tile.yield %t : i32
+  }
+  tile.channel @c[2] depth(1) from(@x) to(@y)
+  tile.role @x warps(1) at(0) regs(24) {
+    tile.for_each_tile (%q0) in @work {
+      // expected-error@below {{expected an element of '@c' to be known at the head of the role, but got one of a loop}}
+      %t = tile.acquire @c[%q0]
+      tile.commit %t
+    }
   }
   tile.role @y warps(1) at(1) regs(24) {
   }

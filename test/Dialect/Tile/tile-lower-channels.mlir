@@ -241,3 +241,137 @@ tile.kernel @paths(%O: !gq, %c: bf16, %some: i1, %nt: i32) target(#b200) schedul
     }
   }
 }
+
+// -----
+
+// Slots that are full at the start: their arrivals stand at the head, by the replica
+// that owns them, and its cursor is as many slots further.
+
+#b200 = #fa4.target<"sm_100a">
+#plan = #fa4.schedule<forward, tile = 128 x 64, stages = 1>
+
+// CHECK-LABEL: tile.kernel @turns
+// CHECK: tile.barrier @ring.full depth(3) count(1)
+// CHECK: tile.named_barrier @turn.full[2] ids(2 to 3) threads(256)
+// CHECK: tile.barrier @turn.empty[2] depth(1) count(128)
+// CHECK: tile.role @player warps(4) replicas(2) index(%[[R:.*]]) at(0)
+// CHECK: %[[CREDIT:.*]] = tile.cursor credit : !tile.cursor<1>
+// CHECK: %[[ONE:.*]] = arith.constant 1 : i32
+// CHECK: %[[OWNS:.*]] = arith.cmpi eq, %[[R]], %[[ONE]]
+// CHECK: %[[LATER:.*]] = tile.advance %[[CREDIT]]
+// CHECK: %[[START:.*]] = arith.select %[[OWNS]], %[[LATER]], %[[CREDIT]] : !tile.cursor<1>
+// CHECK: %[[NEXT:.*]] = arith.subi
+// CHECK: %[[FIRST:.*]] = arith.cmpi eq, %[[R]]
+// CHECK: tile.named.arrive @turn.full[%[[NEXT]]] when(%[[FIRST]])
+// CHECK: tile.for_each_tile {{.*}} iter_args(%[[AT:.*]] = %[[START]])
+// CHECK: tile.named.sync @turn.full[%[[R]]]
+// CHECK-NEXT: tile.barrier.arrive @turn.empty[%[[R]]] by(thread)
+// CHECK-NEXT: tile.barrier.wait @turn.empty[%[[NEXT]]] at %[[AT]] mod 1
+// CHECK: tile.named.arrive @turn.full[%[[NEXT]]]
+// CHECK: tile.role @filler
+// CHECK: %[[C:.*]] = tile.cursor credit : !tile.cursor<3>
+// CHECK: %[[C1:.*]] = tile.advance %[[C]]
+// CHECK: %[[C2:.*]] = tile.advance %[[C1]]
+// CHECK: %[[S0:.*]] = tile.cursor : !tile.cursor<3>
+// CHECK: tile.barrier.arrive @ring.full at %[[S0]] mod 3 by(lane)
+// CHECK: %[[S1:.*]] = tile.advance %[[S0]]
+// CHECK: tile.barrier.arrive @ring.full at %[[S1]] mod 3 by(lane)
+// CHECK: tile.for_each_tile {{.*}} iter_args(%{{.*}} = %[[C2]])
+tile.kernel @turns(%nt: i32) target(#b200) schedule(#plan) {
+  tile.work @work(%t) tiles(%nt : i32) -> (%q0) {
+    tile.yield %t : i32
+  }
+  tile.channel @ring depth(3) from(@filler) to(@reader) full(lane) empty(lane) starts(2)
+  tile.channel @turn[2] depth(1) from(@player previous) to(@player each) full(named) starts(1, 0)
+  tile.role @player warps(4) replicas(2) index(%r) at(0) regs(64) {
+    %c1 = arith.constant 1 : i32
+    %next = arith.subi %c1, %r : i32
+    tile.for_each_tile (%q0) in @work {
+      %w = tile.wait @turn[%r]
+      tile.release %w
+      %t = tile.acquire @turn[%next]
+      tile.commit %t
+    }
+  }
+  tile.role @filler warps(1) at(8) regs(24) {
+    tile.for_each_tile (%q0) in @work {
+      %t = tile.acquire @ring
+      tile.commit %t
+    }
+  }
+  tile.role @reader warps(1) at(9) regs(24) {
+    tile.for_each_tile (%q0) in @work {
+      %t = tile.wait @ring
+      tile.release %t
+    }
+  }
+}
+
+// -----
+
+// A pair: barriers are where those run who wait. Loads of both CTAs signal the
+// leader, which announces all bytes; its commits go to both; warps of both arrive.
+
+#rows  = #tile.spread<rows>
+#kmaj  = #tile.smem<k_major, 128>
+#lanes = #tile.tmem<lanes>
+!S = !tile.frag<128x128xf32, #rows>
+!gq = !tile.global<1x128x1x64xbf16>
+!gk = !tile.global<1x64x1x64xbf16>
+#b200 = #fa4.target<"sm_100a">
+#plan = #fa4.schedule<forward, tile = 128 x 128, stages = 1, ctas = 2>
+
+// CHECK-LABEL: tile.kernel @pair
+// CHECK: tile.barrier @q.full depth(1) count(1)
+// CHECK: tile.barrier @q.empty depth(1) count(1)
+// CHECK: tile.barrier @s.full depth(1) count(1)
+// CHECK: tile.barrier @s.empty depth(1) count(8)
+// CHECK: tile.setup
+// CHECK: tile.cluster_sync
+// CHECK: tile.role @load
+// CHECK: tile.barrier.expect @q.full bytes(49152) on leader
+// CHECK-NEXT: tile.issue_load {{.*}} to(@Q) signals(@q.full) on leader
+// CHECK-NEXT: tile.issue_load {{.*}} to(@K) signals(@q.full) on leader
+// CHECK: tile.role @mma
+// CHECK: tile.issue_mma
+// CHECK-NEXT: tile.barrier.commit @s.full on both
+// CHECK-NEXT: tile.barrier.commit @q.empty on both
+// CHECK: tile.role @softmax
+// CHECK: tile.barrier.arrive @s.empty by(warp) on leader
+tile.kernel @pair(%Q: !gq, %K: !gk, %nt: i32) target(#b200) schedule(#plan) {
+  tile.work @work(%t) tiles(%nt : i32) -> (%q0) {
+    tile.yield %t : i32
+  }
+  tile.placed_alloc @q_mem smem at 0 stride 24576
+  tile.placed_alloc @s_mem tmem at 0 stride 128
+  tile.view @Q of @q_mem : 128x64xbf16, #kmaj
+  tile.view @K of @q_mem at byte 16384 : 64x64xbf16, #kmaj
+  tile.view @S of @s_mem : 128x128xf32, #lanes
+  tile.channel @q depth(1) from(@load) to(@mma) carries(@Q, @K)
+  tile.channel @s depth(1) from(@mma) to(@softmax) carries(@S) empty(warp)
+  tile.role @load warps(1) at(4) ctas(both) regs(24) uses(%Q, %K : !gq, !gk) {
+    %c0 = arith.constant 0 : i32
+    tile.for_each_tile (%q0) in @work {
+      %t = tile.acquire @q
+      %a = tile.async_load %Q[%c0, %q0] to %t as @Q : !gq
+      %b = tile.async_load %K[%c0, %q0] to %t as @K : !gk
+      tile.commit %t after(%a, %b)
+    }
+  }
+  tile.role @mma warps(1) at(5) ctas(leader) regs(24) {
+    tile.for_each_tile (%q0) in @work {
+      %q = tile.wait @q
+      %s = tile.acquire @s
+      %e = tile.async_mma a(%q as @Q) b(%q as @K) into(%s as @S)
+      tile.commit %s after(%e)
+      tile.release %q after(%e)
+    }
+  }
+  tile.role @softmax warps(4) at(0) ctas(both) regs(64) {
+    tile.for_each_tile (%q0) in @work {
+      %t = tile.wait @s
+      %s = tile.read %t as @S : !S
+      tile.release %t
+    }
+  }
+}

@@ -59,6 +59,8 @@ namespace {
 struct Ends {
   std::optional<Arrival> by;
   Operation *first = nullptr;
+  /// Copies signal: their bytes are announced once.
+  bool copies = false;
 };
 
 class HalfDeriver {
@@ -69,7 +71,9 @@ public:
 
 private:
   LogicalResult addEnd(Operation *op, Value token, ValueRange after, bool all);
-  FailureOr<int64_t> arrivals(ChannelOp channel, ArrayAttr ends, Arrival by);
+  int64_t arrivals(ChannelOp channel, ArrayAttr ends, Arrival by);
+  int64_t arrivalsAt(const Half &half, ChannelOp channel, ArrayAttr ends, bool fromEngine);
+  bool isAtLeader(ChannelOp channel, ArrayAttr waiters);
   LogicalResult checkNamed(ChannelOp channel, const Half &full);
 
   KernelOp kernel;
@@ -90,6 +94,10 @@ LogicalResult HalfDeriver::addEnd(Operation *op, Value token, ValueRange after, 
   std::optional<Arrival> grain = full ? channel.getFull() : channel.getEmpty();
   Arrival by = after.empty() && !all ? grain.value_or(Arrival::Thread) : Arrival::Lane;
   Ends &half = ends[channel][full ? 0 : 1];
+  half.copies |= llvm::any_of(after, [](Value async) {
+    auto starter = async.getDefiningOp<AsyncOpInterface>();
+    return starter && starter.getEngine() != Engine::Mma && starter.getEngine() != Engine::Store;
+  });
   if (!half.by) {
     half.by = by;
     half.first = op;
@@ -104,17 +112,34 @@ LogicalResult HalfDeriver::addEnd(Operation *op, Value token, ValueRange after, 
   return success();
 }
 
-FailureOr<int64_t> HalfDeriver::arrivals(ChannelOp channel, ArrayAttr roles, Arrival by) {
+int64_t HalfDeriver::arrivals(ChannelOp channel, ArrayAttr roles, Arrival by) {
   int64_t sum = 0;
   for (auto end : roles.getAsRange<EndAttr>()) {
     auto role = SymbolTable::lookupNearestSymbolFrom<RoleOp>(channel, end.getRole());
     auto warps = static_cast<int64_t>(role.getWarps());
     int64_t each = by == Arrival::Lane ? 1 : by == Arrival::Warp ? warps : warps * threadsPerWarp;
-    if (role.getCtas() != Ctas::Single) {
-      return channel.emitOpError()
-             << "expected roles of one CTA, but got a pair in '@" << role.getSymName() << "'";
-    }
     sum += each * (end.getTie() == Tie::All ? static_cast<int64_t>(role.getReplicas()) : 1);
+  }
+  return sum;
+}
+
+bool HalfDeriver::isAtLeader(ChannelOp channel, ArrayAttr waiters) {
+  return llvm::all_of(waiters.getAsRange<EndAttr>(), [&](EndAttr end) {
+    auto role = SymbolTable::lookupNearestSymbolFrom<RoleOp>(channel, end.getRole());
+    return role.getCtas() == Ctas::Leader;
+  });
+}
+
+/// Roles that run in both CTAs arrive at the leader's barrier from both; but the
+/// leader alone announces the bytes of both.
+int64_t HalfDeriver::arrivalsAt(const Half &half, ChannelOp channel, ArrayAttr roles,
+                                bool fromEngine) {
+  int64_t sum = 0;
+  for (Attribute attribute : roles) {
+    auto end = cast<EndAttr>(attribute);
+    auto role = SymbolTable::lookupNearestSymbolFrom<RoleOp>(channel, end.getRole());
+    bool twice = half.isAtLeader && role.getCtas() == Ctas::Both && !fromEngine;
+    sum += (twice ? 2 : 1) * arrivals(channel, ArrayAttr::get(roles.getContext(), end), half.by);
   }
   return sum;
 }
@@ -125,14 +150,16 @@ LogicalResult HalfDeriver::checkNamed(ChannelOp channel, const Half &full) {
     return channel.emitOpError() << "expected depth 1 of a channel by named barrier, but got "
                                  << channel.getDepth();
   }
-  if (full.by != Arrival::NamedPerWarp) {
-    return success();
-  }
   std::optional<uint64_t> warps;
   for (ArrayAttr side : {channel.getFrom(), channel.getTo()}) {
     for (auto end : side.getAsRange<EndAttr>()) {
       auto role = SymbolTable::lookupNearestSymbolFrom<RoleOp>(channel, end.getRole());
-      if (warps && *warps != role.getWarps()) {
+      if (role.getCtas() != Ctas::Single) {
+        return channel.emitOpError() << "expected a named barrier to join roles of one CTA, but "
+                                        "got '@"
+                                     << role.getSymName() << "' of a pair";
+      }
+      if (full.by == Arrival::NamedPerWarp && warps && *warps != role.getWarps()) {
         return channel.emitOpError()
                << "expected as many warps at both ends of a named barrier per warp, but got "
                << *warps << " and " << role.getWarps();
@@ -169,20 +196,18 @@ FailureOr<HalvesOfChannels> HalfDeriver::derive() {
     if (both.full.by == Arrival::Peer || both.empty.by == Arrival::Peer) {
       return channel.emitOpError() << "expected hand-overs inside a CTA, but got one to its peer";
     }
-    FailureOr<int64_t> from = arrivals(channel, channel.getFrom(), both.full.by);
-    FailureOr<int64_t> to = arrivals(channel, channel.getTo(), both.empty.by);
-    if (failed(from) || failed(to)) {
-      return failure();
-    }
-    both.full.count = *from;
-    both.empty.count = *to;
+    both.full.isAtLeader = isAtLeader(channel, channel.getTo());
+    both.empty.isAtLeader = isAtLeader(channel, channel.getFrom());
+    both.full.count = arrivalsAt(both.full, channel, channel.getFrom(), full.copies);
+    both.empty.count = arrivalsAt(both.empty, channel, channel.getTo(), empty.copies);
     if (both.full.isNamed()) {
       if (failed(checkNamed(channel, both.full))) {
         return failure();
       }
-      FailureOr<int64_t> waiters = arrivals(channel, channel.getTo(), Arrival::Thread);
+      int64_t arriving = arrivals(channel, channel.getFrom(), Arrival::Thread);
+      int64_t waiting = arrivals(channel, channel.getTo(), Arrival::Thread);
       both.full.count =
-          both.full.by == Arrival::NamedPerWarp ? 2 * threadsPerWarp : *from + *waiters;
+          both.full.by == Arrival::NamedPerWarp ? 2 * threadsPerWarp : arriving + waiting;
     }
   }
   return halves;

@@ -23,6 +23,8 @@ struct Half {
   Arrival by = Arrival::Thread;
   /// Arrivals that complete a phase; for named barriers the threads that meet.
   int64_t count = 0;
+  /// Who waits runs in the leader of a pair only, and so the barrier is there.
+  bool isAtLeader = false;
 
   bool isNamed() const { return by == Arrival::Named || by == Arrival::NamedPerWarp; }
 };

@@ -61,6 +61,11 @@ static bool holdsTokenStart(Operation &op) {
       .wasInterrupted();
 }
 
+bool fa4::tile::fillsSlots(ChannelOp channel) {
+  std::optional<ArrayRef<int64_t>> starts = channel.getStarts();
+  return starts && llvm::any_of(*starts, [](int64_t full) { return full != 0; });
+}
+
 /// How often `key` is advanced between the loops and branches of a region.
 static std::string signature(Region &region, const CursorKey &key) {
   std::string text;
@@ -97,16 +102,16 @@ FailureOr<CursorClasses> fa4::tile::findCursorClasses(RoleOp role, const HalvesO
       return WalkResult::advance();
     }
     CursorKey key{channel, !isa<WaitOp>(op), elementOf(op), fixedElementOf(op)};
-    if (key.element && key.element != role.getIndex()) {
+    if (key.element && key.element.getParentRegion() != &role.getBody()) {
       op->emitOpError() << "expected an element of '@" << channel.getSymName()
-                        << "' to be a number or the role's index, but got a computed one";
+                        << "' to be known at the head of the role, but got one of a loop";
       return WalkResult::interrupt();
     }
     for (const CursorKey &other : result.keys) {
       if (other.channel == channel && other.producer == key.producer &&
-          bool(other.element) != bool(key.element)) {
+          (other.element || key.element) && other.element != key.element) {
         op->emitOpError() << "expected a role to name the elements of '@" << channel.getSymName()
-                          << "' all by number or all by its index, but got both";
+                          << "' all by number or all by one value, but got both";
         return WalkResult::interrupt();
       }
     }
@@ -117,13 +122,20 @@ FailureOr<CursorClasses> fa4::tile::findCursorClasses(RoleOp role, const HalvesO
     return failure();
   }
   llvm::StringMap<unsigned> known;
-  for (CursorKey &key : result.keys) {
+  for (auto [number, key] : llvm::enumerate(result.keys)) {
     auto depth = static_cast<int64_t>(key.channel.getDepth());
     std::string text = signature(role.getBody(), key) + "/" + std::to_string(depth) +
                        (key.producer ? "/credit" : "");
+    bool starts = key.producer && fillsSlots(key.channel);
+    if (starts) {
+      text += "/" + std::to_string(number);
+    }
     auto [entry, added] = known.try_emplace(text, static_cast<unsigned>(result.classes.size()));
     if (added) {
-      result.classes.push_back({depth, key.producer});
+      result.classes.push_back({depth, key.producer, std::nullopt});
+      if (starts) {
+        result.classes.back().startsOf = static_cast<unsigned>(number);
+      }
     }
     key.cursorClass = entry->second;
   }

@@ -15,7 +15,7 @@ namespace fa4::tile {
 struct CursorKey {
   ChannelOp channel;
   bool producer = false;
-  mlir::Value element;          ///< the role's index, or null
+  mlir::Value element;          ///< an element that the role computes, or null
   std::optional<int64_t> fixed; ///< a constant element
   unsigned cursorClass = 0;
 
@@ -28,6 +28,8 @@ struct CursorClasses {
   struct Class {
     int64_t depth = 1;
     bool credit = false;
+    /// The key whose slots are full at the start, if there is one; it is alone.
+    std::optional<unsigned> startsOf;
   };
 
   std::vector<CursorKey> keys;
@@ -38,6 +40,9 @@ struct CursorClasses {
   /// Whether `op` holds an acquire or wait of the class.
   bool advancesIn(mlir::Operation *op, unsigned cursorClass) const;
 };
+
+/// Whether slots of `channel` are full at the start.
+bool fillsSlots(ChannelOp channel);
 
 /// Waits at named barriers have no phase to know, and so no key.
 mlir::FailureOr<CursorClasses> findCursorClasses(RoleOp role, const HalvesOfChannels &halves);

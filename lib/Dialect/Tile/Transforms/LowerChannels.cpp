@@ -135,7 +135,12 @@ LogicalResult KernelFrame::build() {
   auto setup = SetupOp::create(builder, kernel.getLoc());
   OpBuilder inSetup(kernel.getContext());
   Block *block = inSetup.createBlock(&setup.getBody());
-  RoleSyncOp::create(inSetup, kernel.getLoc());
+  // Nobody arrives at a peer's barrier before it is there.
+  if (llvm::any_of(roles, [](RoleOp role) { return role.getCtas() != Ctas::Single; })) {
+    ClusterSyncOp::create(inSetup, kernel.getLoc());
+  } else {
+    RoleSyncOp::create(inSetup, kernel.getLoc());
+  }
   builder.setInsertionPoint(setup);
   int64_t columns = tmemColumns();
   return columns == 0 ? success() : buildTmem(columns, *block);
@@ -179,12 +184,26 @@ static void createBarriers(KernelOp kernel, const HalvesOfChannels &halves) {
   }
 }
 
+/// Slots are filled by who acquires them next.
+static LogicalResult verifyStarts(ChannelOp channel) {
+  for (auto end : channel.getFrom().getAsRange<EndAttr>()) {
+    auto role = SymbolTable::lookupNearestSymbolFrom<RoleOp>(channel, end.getRole());
+    WalkResult acquired = role.walk([&](AcquireOp acquire) {
+      return channelOf(acquire) == channel ? WalkResult::interrupt() : WalkResult::advance();
+    });
+    if (!acquired.wasInterrupted()) {
+      return channel.emitOpError() << "expected the producer of slots that are full at the start "
+                                      "to acquire some, but got none in '@"
+                                   << role.getSymName() << "'";
+    }
+  }
+  return success();
+}
+
 static LogicalResult lower(KernelOp kernel) {
   for (auto channel : kernel.getBody().getOps<ChannelOp>()) {
-    std::optional<ArrayRef<int64_t>> starts = channel.getStarts();
-    if (starts && llvm::any_of(*starts, [](int64_t full) { return full != 0; })) {
-      return channel.emitOpError()
-             << "expected a channel to start empty, but got 'starts'; no lowering fills slots yet";
+    if (fillsSlots(channel) && failed(verifyStarts(channel))) {
+      return failure();
     }
   }
   FailureOr<HalvesOfChannels> halves = deriveHalves(kernel);

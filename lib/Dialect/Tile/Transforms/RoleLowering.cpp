@@ -12,6 +12,8 @@
 
 #include "RoleLowering.h"
 
+#include "RoleScalars.h"
+
 using namespace mlir;
 using namespace fa4::tile;
 
@@ -118,7 +120,8 @@ LogicalResult RoleLowering::emitTokenEnd(Operation *op, Value token, ValueRange 
       NamedArriveOp::create(builder, op->getLoc(), name, slot.element, slot.fixed, Value());
     } else {
       BarrierArriveOp::create(builder, op->getLoc(), slot.cursor, name, slot.element, slot.fixed,
-                              ArrivalAttr::get(op->getContext(), half.by), UnitAttr(), Value());
+                              ArrivalAttr::get(op->getContext(), half.by), unitIf(isFromPair(half)),
+                              Value());
     }
     return success();
   }
@@ -140,8 +143,13 @@ LogicalResult RoleLowering::emitTokenEnd(Operation *op, Value token, ValueRange 
     if (!all && last) {
       builder.setInsertionPointAfter(last);
     }
+    if (!role->getParentOfType<KernelOp>().getTarget().getInfo().hasTensorMemory()) {
+      return op->emitOpError() << "expected products of this target to be awaited before their "
+                                  "slot is handed over, but got one after them";
+    }
+    bool onBoth = role.getCtas() == Ctas::Leader && !half.isAtLeader;
     Operation *commit = BarrierCommitOp::create(builder, op->getLoc(), slot.cursor, name,
-                                                slot.element, slot.fixed, UnitAttr());
+                                                slot.element, slot.fixed, unitIf(onBoth));
     for (Value async : after) {
       issued[async] = commit;
     }
@@ -150,65 +158,16 @@ LogicalResult RoleLowering::emitTokenEnd(Operation *op, Value token, ValueRange 
       AwaitOp::create(builder, op->getLoc(), Type(), mapping.lookup(async));
     }
     BarrierArriveOp::create(builder, op->getLoc(), slot.cursor, name, slot.element, slot.fixed,
-                            ArrivalAttr::get(op->getContext(), Arrival::Lane), UnitAttr(), Value());
+                            ArrivalAttr::get(op->getContext(), Arrival::Lane),
+                            unitIf(isFromPair(half)), Value());
   }
-  // Loads and sends signal the barrier themselves.
+  // Loads signal the barrier themselves.
   return success();
 }
 
 //===----------------------------------------------------------------------===//
 // Accesses
 //===----------------------------------------------------------------------===//
-
-/// The commit that a load completes, and the loads that it names.
-static CommitOp commitOf(AsyncLoadOp load) {
-  for (Operation *user : load->getUsers()) {
-    if (auto commit = dyn_cast<CommitOp>(user)) {
-      return commit;
-    }
-  }
-  return {};
-}
-
-void RoleLowering::emitLoad(AsyncLoadOp load) {
-  const Slot &slot = slots.find(load.getToken())->second;
-  FlatSymbolRefAttr full = symbol(halves.find(slot.channel)->second.full.name);
-  CommitOp commit = commitOf(load);
-  // The bytes are announced with the first load, so before any arrives.
-  if (commit && commit.getAfter().front() == load.getResult()) {
-    int64_t bytes = 0;
-    for (Value async : commit.getAfter()) {
-      auto part = async.getDefiningOp<AsyncLoadOp>();
-      bytes += SymbolTable::lookupNearestSymbolFrom<ViewOp>(role, part.getViewAttr()).getBytes();
-    }
-    BarrierExpectOp::create(builder, load.getLoc(), slot.cursor, full, slot.element, slot.fixed,
-                            builder.getI64IntegerAttr(bytes));
-  }
-  SmallVector<Value> coordinates;
-  for (Value coordinate : load.getCoordinates()) {
-    coordinates.push_back(mapping.lookup(coordinate));
-  }
-  issued[load.getResult()] =
-      IssueLoadOp::create(builder, load.getLoc(), mapping.lookup(load.getGlobal()), coordinates,
-                          slot.cursor, load.getViewAttr(), slot.element, slot.fixed, slot.cursor,
-                          full, slot.element, slot.fixed, UnitAttr());
-}
-
-LogicalResult RoleLowering::emitMma(AsyncMmaOp mma) {
-  if (!mma.getAccView() || !mma.getAView()) {
-    return mma.emitOpError() << "expected operands and accumulator of a product to be views, but "
-                                "got a fragment; products of fragments have no lowering yet";
-  }
-  const Slot &a = slots.find(mma.getA())->second;
-  const Slot &b = slots.find(mma.getB())->second;
-  const Slot &acc = slots.find(mma.getAcc())->second;
-  issued[mma.getResult()] =
-      IssueMmaOp::create(builder, mma.getLoc(), Type(), a.cursor, mma.getAViewAttr(), a.element,
-                         a.fixed, b.cursor, mma.getBViewAttr(), b.element, b.fixed, acc.cursor,
-                         mma.getAccViewAttr(), acc.element, acc.fixed, mma.getOverwriteAttr(),
-                         mma.getUnless() ? mapping.lookup(mma.getUnless()) : Value());
-  return success();
-}
 
 template <typename OpTy>
 void RoleLowering::emitAccess(OpTy access) {
@@ -414,6 +373,10 @@ LogicalResult RoleLowering::emitOp(Operation *op, Position &at) {
         return success();
       })
       .Case([&](AsyncMmaOp mma) { return emitMma(mma); })
+      .Case([&](AwaitOp await) {
+        emitAwait(await);
+        return success();
+      })
       .Case<ReadOp, WriteOp, RescaleOp, AsyncStoreOp>([&](auto access) {
         emitAccess(access);
         return success();
@@ -455,13 +418,24 @@ LogicalResult RoleLowering::run() {
   Position at;
   SmallVector<Value> heads;
   for (const CursorClasses::Class &each : cursors.classes) {
-    heads.push_back(CursorOp::create(builder, role.getLoc(),
-                                     CursorType::get(role.getContext(), each.depth), each.credit));
+    heads.push_back(startOf(each));
   }
   for (const CursorKey &key : cursors.keys) {
     at.next.push_back(heads[key.cursorClass]);
   }
-  LogicalResult emitted = emitBlock(old, at);
+  LogicalResult emitted = success();
+  bool started = false;
+  for (Operation &op : old) {
+    // Elements are known in front of the first op that speaks of a channel.
+    if (!started && holdsChannelOps(&op)) {
+      emitStarts();
+      started = true;
+    }
+    emitted = emitOp(&op, at);
+    if (failed(emitted)) {
+      break;
+    }
+  }
   if (failed(emitted)) {
     fresh->dropAllDefinedValueUses();
     fresh->erase();

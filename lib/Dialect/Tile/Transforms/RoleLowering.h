@@ -47,9 +47,16 @@ private:
   void emitSettle(SettleOp settle, Position &at);
   mlir::LogicalResult emitTokenEnd(mlir::Operation *op, mlir::Value token, mlir::ValueRange after);
   void emitLoad(AsyncLoadOp load);
+  void emitAwait(AwaitOp await);
   mlir::LogicalResult emitMma(AsyncMmaOp mma);
   template <typename OpTy>
   void emitAccess(OpTy access);
+
+  /// Slots that are full at the start: the producer's arrivals, and its cursor.
+  void emitStarts();
+  mlir::Value startOf(const CursorClasses::Class &each);
+  /// Whether this is the replica that produces `element` of the channel.
+  mlir::Value isProducerOf(ChannelOp channel, int64_t element);
 
   /// Classes that `op` advances, and the values they have before it.
   llvm::SmallVector<unsigned> carriedClasses(mlir::Operation *op) const;
@@ -63,6 +70,12 @@ private:
   unsigned mapCarried(mlir::ValueRange old, mlir::ValueRange inits, mlir::ValueRange fresh);
   mlir::FlatSymbolRefAttr symbol(llvm::StringRef name) const {
     return mlir::FlatSymbolRefAttr::get(builder.getContext(), name);
+  }
+
+  /// Whether the role arrives at `half` from both CTAs of a pair.
+  bool isFromPair(const Half &half) { return half.isAtLeader && role.getCtas() == Ctas::Both; }
+  mlir::UnitAttr unitIf(bool condition) {
+    return condition ? builder.getUnitAttr() : mlir::UnitAttr();
   }
 
   RoleOp role;

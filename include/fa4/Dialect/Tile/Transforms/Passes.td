@@ -355,7 +355,7 @@ def TileInsertChannels : Pass<"tile-insert-channels", "::fa4::tile::KernelOp"> {
 def TileLowerChannels : Pass<"tile-lower-channels", "::fa4::tile::KernelOp"> {
   let summary = "Turn channels and tokens into barriers, cursors and places";
   let description = [{
-    *Requires* a T1 kernel of one CTA whose memory is placed and whose roles have
+    *Requires* a T1 kernel whose memory is placed and whose roles have
     warps and registers. *Ensures*: no channel and no token is left.
 
     * R0: channel `c` gives the barriers `c.full` and `c.empty`, one per element and
@@ -366,6 +366,10 @@ def TileLowerChannels : Pass<"tile-lower-channels", "::fa4::tile::KernelOp"> {
     * A load announces its bytes and signals the full half; a commit or release after
       products is a `barrier.commit` right behind the last of them; after a store
       the role awaits the store, then one lane arrives.
+    * Slots that `starts` says are full get their arrivals at the head of the producer.
+    * A product on registers closes a group; its await waits for all groups, until
+      tile-lower-async counts. Between the CTAs of a pair, barriers are where those run
+      who wait: arrivals and copies go to the leader, or commits to both.
     * `settle` waits for as many releases as the channel has slots.
     * Set-up allocates tensor memory and lets the CTA meet; tear-down frees it after
       its users met at `@tmem_users`. Roles of one warp that issue are `one_lane`.
@@ -373,7 +377,7 @@ def TileLowerChannels : Pass<"tile-lower-channels", "::fa4::tile::KernelOp"> {
     *Fails when* a half mixes engines and threads, a named barrier would need
     several phases, an op has no lowering, or barriers do not fit.
   }];
-  let dependentDialects = ["::mlir::scf::SCFDialect"];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 
 def TileLowerAsync : Pass<"tile-lower-async", "::fa4::tile::KernelOp"> {
