@@ -321,6 +321,10 @@ std::optional<int64_t> WorkNumbers::least(Value value) {
   if (auto constant = value.getDefiningOp<arith::ConstantIntOp>()) {
     return constant.value();
   }
+  // The numbers of a tile are computed in 64 bits where products could wrap.
+  if (auto narrow = value.getDefiningOp<arith::TruncIOp>()) {
+    return least(narrow.getIn());
+  }
   if (auto max = value.getDefiningOp<arith::MaxSIOp>()) {
     std::optional<int64_t> left = least(max.getLhs()), right = least(max.getRhs());
     return left && right ? std::max(*left, *right) : left ? left : right;

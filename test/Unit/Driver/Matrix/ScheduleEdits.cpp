@@ -116,7 +116,7 @@ void Drawer::drawStatistics(Schedule &plan) {
     return;
   }
   alpha->slots = pick<int64_t>({1, 2});
-  if (flip()) {
+  if (alpha->slots == 1 && flip()) { // a named barrier has one slot
     plan.via = {ViaEntry{"alpha", ChannelHalf::Full, /*perWarp=*/true}};
   }
   if (flip()) {
