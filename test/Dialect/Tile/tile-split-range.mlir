@@ -277,3 +277,58 @@ tile.kernel @stays(%nt: i32, %g: !g) target(#t) schedule(#s) {
     }
   }
 }
+
+// -----
+
+// A token that the first trip does not have goes with it, and a product that starts
+// from zero there overwrites: in the trips behind it adds.
+// CHECK-LABEL: tile.kernel @first_product
+// CHECK: tile.role @a
+// CHECK: tile.for_each_tile (%[[N:[a-z]+]]) in @work
+// CHECK-NEXT: %[[T0:.*]] = tile.acquire @s
+// CHECK-NEXT: %[[W0:.*]] = tile.wait @k
+// CHECK-NEXT: tile.async_mma a(%[[W0]] as @K) b(%[[W0]] as @K) into(%[[T0]] as @S){{$}}
+// CHECK-NEXT: tile.commit %[[T0]]
+// CHECK-NEXT: %[[HELD:.*]] = scf.for %{{.*}} = %c1_i32 to %[[N]] step %c1_i32 iter_args(%[[PREV:.*]] = %[[W0]])
+// CHECK-NEXT: tile.release %[[PREV]]
+// CHECK-NEXT: %[[T:.*]] = tile.acquire @s
+// CHECK-NEXT: %[[W:.*]] = tile.wait @k
+// CHECK-NEXT: tile.async_mma a(%[[W]] as @K) b(%[[W]] as @K) onto(%[[T]] as @S){{$}}
+// CHECK: scf.yield %[[W]]
+// CHECK: tile.release %[[HELD]]
+#t = #fa4.target<"sm_100a">
+#s = #fa4.schedule<forward, tile = 128 x 128>
+tile.kernel @first_product(%nt: i32) target(#t) schedule(#s) {
+  tile.work @work(%t) tiles(%nt : i32) -> (%n) facts(1 <= %n) {
+    tile.yield %t : i32
+  }
+  tile.alloc @sm : tmem 128 columns
+  tile.view @S of @sm : 128x128xf32, #tile.tmem<lanes>
+  tile.alloc @km[2] : smem 32768 bytes
+  tile.view @K of @km : 128x128xbf16, #tile.smem<k_major, 128>
+  tile.channel @s depth(1) from(@a) to(@b) carries(@S)
+  tile.channel @k depth(2) from(@b) to(@a) carries(@K)
+  tile.role @a warps(1) {
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    tile.for_each_tile (%n) in @work {
+      %none = tile.no_token
+      %held = scf.for %i = %c0 to %n step %c1 iter_args(%prev = %none) -> (!tile.token<read>) : i32 {
+        tile.release %prev
+        %first = arith.cmpi eq, %i, %c0 : i32
+        %t = tile.acquire @s
+        %w = tile.wait @k
+        %e = tile.async_mma a(%w as @K) b(%w as @K) onto(%t as @S) unless(%first)
+        tile.commit %t after(%e)
+        scf.yield %w : !tile.token<read>
+      }
+      tile.release %held after(all)
+    }
+  }
+  tile.role @b warps(4) {
+    %t = tile.acquire @k
+    tile.commit %t
+    %u = tile.wait @s
+    tile.release %u
+  }
+}
