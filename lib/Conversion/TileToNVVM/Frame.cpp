@@ -29,6 +29,12 @@ static bool runsOnOneLane(RoleOp role) {
     return false;
   }
   constexpr FenceKind wholeWarp = FenceKind::TmemLoads | FenceKind::TmemStores | FenceKind::Wgmma;
+  // Beside the tile loops values may be needed of what only the lane does.
+  for (Operation &op : role.getBody().front()) {
+    if (op.getNumResults() != 0 && !isa<ForEachTileOp>(op) && !isMemoryEffectFree(&op)) {
+      return false;
+    }
+  }
   WalkResult result = role.getBody().walk([&](Operation *op) {
     if (auto fence = dyn_cast<FenceOp>(op)) {
       return (fence.getKinds() & wholeWarp) == FenceKind() ? WalkResult::advance()
@@ -85,6 +91,7 @@ private:
   void emitRole(RoleOp role, Block *block);
   void emitRegisters(int64_t registers);
   void emitIdle(const Segment &segment);
+  static void guardEffects(RoleOp role, Value elected, RewriterBase &b);
   /// Adds the warps that no role has, in order. They give back what they have
   /// with the others of their warpgroup.
   void addIdle(SmallVectorImpl<Segment> &segments);
@@ -300,11 +307,10 @@ void FrameBuilder::emitRole(RoleOp role, Block *block) {
     numSyncs += static_cast<int64_t>(role.getReplicas());
   }
 
-  Block *body = block;
   context.onOneLane = runsOnOneLane(role);
   if (context.onOneLane) {
-    auto guard = scf::IfOp::create(b, loc, elect());
-    body = guard.thenBlock();
+    context.elected = elect();
+    guardEffects(role, context.elected, b);
     // Whatever comes next is done by whole warps.
     NVVM::SyncWarpOp::create(b, loc, i32(kAllLanes));
   } else if (needsIssuer(role)) {
@@ -323,8 +329,25 @@ void FrameBuilder::emitRole(RoleOp role, Block *block) {
   for (Value use : role.getUses()) {
     inner.push_back(arguments[kernelArgumentOf(use)]);
   }
-  b.inlineBlockBefore(&role.getBody().front(), body->getTerminator(), inner);
+  Operation *end =
+      context.onOneLane ? block->getTerminator()->getPrevNode() : block->getTerminator();
+  b.inlineBlockBefore(&role.getBody().front(), end, inner);
   lowering.roles[block] = context;
+}
+
+/// Puts what `role` does beside its tile loops under `elected`. What has no effect,
+/// above all the count of tiles, stays with all lanes: ptxas keeps to its uniform
+/// registers only in loops that it sees left uniformly.
+void FrameBuilder::guardEffects(RoleOp role, Value elected, RewriterBase &b) {
+  OpBuilder::InsertionGuard restore(b);
+  for (Operation &op : llvm::make_early_inc_range(role.getBody().front())) {
+    if (isa<ForEachTileOp>(op) || isMemoryEffectFree(&op)) {
+      continue;
+    }
+    b.setInsertionPoint(&op);
+    auto guard = scf::IfOp::create(b, op.getLoc(), elected);
+    b.moveOpBefore(&op, guard.thenBlock()->getTerminator());
+  }
 }
 
 void FrameBuilder::emitIdle(const Segment &segment) {
@@ -449,7 +472,8 @@ void FrameBuilder::build() {
   SmallVector<ForEachTileOp> loops;
   lowering.function.walk([&](ForEachTileOp loop) { loops.push_back(loop); });
   for (ForEachTileOp loop : loops) {
-    lowerTileLoop(loop, work, arguments, persistent, b);
+    Value guard = lowering.role(loop).elected;
+    lowerTileLoop(loop, work, arguments, persistent, guard, b);
   }
   keepLoopsRolled();
 }

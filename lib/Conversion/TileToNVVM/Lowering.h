@@ -53,8 +53,9 @@ struct RoleContext {
   mlir::Value warp;
   mlir::Value lane;
   int64_t warps = 1;
-  /// The whole role runs on one lane, elected before.
+  /// What the role does is done by one lane, for which `elected` is true.
   bool onOneLane = false;
+  mlir::Value elected;
   /// Otherwise: whether this thread issues and commits for the role. Null if
   /// nobody does.
   mlir::Value issues;

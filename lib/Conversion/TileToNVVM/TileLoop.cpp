@@ -58,19 +58,39 @@ static SmallVector<Value> emitWork(OpBuilder &b, WorkOp work, Value tile,
   return results;
 }
 
+/// Moves the body of `loop` to the builder's position, for the tile and carried
+/// values of `values`; with `guard` only where that is true. Returns what it yields.
+static SmallVector<Value> emitBody(RewriterBase &b, ForEachTileOp loop, ArrayRef<Value> values,
+                                   Value guard) {
+  Block *body = &loop.getBody().front();
+  YieldOp yield = loop.getYield();
+  if (!guard) {
+    b.inlineBlockBefore(body, b.getInsertionBlock(), b.getInsertionPoint(), values);
+    SmallVector<Value> results(yield.getValues());
+    b.eraseOp(yield);
+    return results;
+  }
+  Location loc = loop.getLoc();
+  auto branch = scf::IfOp::create(b, loc, loop.getResultTypes(), guard, /*addThenBlock=*/true,
+                                  /*addElseBlock=*/true);
+  OpBuilder::InsertionGuard restore(b);
+  b.setInsertionPoint(yield);
+  b.replaceOpWithNewOp<scf::YieldOp>(yield, yield.getValues());
+  b.inlineBlockBefore(body, branch.thenBlock(), branch.thenBlock()->end(), values);
+  b.setInsertionPointToEnd(branch.elseBlock());
+  scf::YieldOp::create(b, loc, values.take_back(loop.getInits().size()));
+  return SmallVector<Value>(branch.getResults());
+}
+
 void lowerTileLoop(ForEachTileOp loop, WorkOp work, ArrayRef<Value> arguments, bool persistent,
-                   RewriterBase &b) {
+                   Value guard, RewriterBase &b) {
   Location loc = loop.getLoc();
   b.setInsertionPoint(loop);
-  Block *body = &loop.getBody().front();
   Value first = NVVM::BlockIdXOp::create(b, loc, b.getI32Type());
   if (!persistent) {
     SmallVector<Value> values = emitWork(b, work, first, arguments);
     llvm::append_range(values, loop.getInits());
-    YieldOp yield = loop.getYield();
-    b.inlineBlockBefore(body, loop, values);
-    b.replaceOp(loop, yield.getValues());
-    b.eraseOp(yield);
+    b.replaceOp(loop, emitBody(b, loop, values, guard));
     return;
   }
   Value step = NVVM::GridDimXOp::create(b, loc, b.getI32Type());
@@ -80,10 +100,9 @@ void lowerTileLoop(ForEachTileOp loop, WorkOp work, ArrayRef<Value> arguments, b
   b.setInsertionPointToEnd(tileLoop.getBody());
   SmallVector<Value> values = emitWork(b, work, tileLoop.getInductionVar(), arguments);
   llvm::append_range(values, tileLoop.getRegionIterArgs());
-  YieldOp yield = loop.getYield();
-  b.setInsertionPoint(yield);
-  b.replaceOpWithNewOp<scf::YieldOp>(yield, yield.getValues());
-  b.inlineBlockBefore(body, tileLoop.getBody(), tileLoop.getBody()->end(), values);
+  SmallVector<Value> results = emitBody(b, loop, values, guard);
+  b.setInsertionPointToEnd(tileLoop.getBody());
+  scf::YieldOp::create(b, loc, results);
   b.replaceOp(loop, tileLoop.getResults());
 }
 

@@ -165,12 +165,14 @@ tile.kernel @copy(%A: !g, %B: !g, %O: !g, %sq: i32, %nt: i32) target(#b200) sche
 // CHECK: nvvm.barrier id
 // CHECK-NEXT: llvm.br ^[[EXIT:bb[0-9]+]]
 
-// A role of one lane: elected once, waits left uniformly. B's descriptor: panels
+// A role of one lane: elected once; all lanes count the tiles, waits are left
+// uniformly. B's descriptor: panels
 // 16384 bytes apart, 8 rows 1024 bytes apart; 16 rows per instruction.
 // CHECK: ^[[MMA]]:
-// CHECK: nvvm.elect.sync
-// CHECK-NEXT: llvm.cond_br
+// CHECK: %[[ELECTED:.*]] = nvvm.elect.sync
+// CHECK: nvvm.read.ptx.sreg.ctaid.x
 // CHECK: llvm.intr.smax
+// CHECK-NEXT: llvm.cond_br %[[ELECTED]]
 // CHECK: llvm.inline_asm has_side_effects {{.*}}mbarrier.try_wait.parity.shared::cta.b64{{.*}}bra.uni{{.*}}~{memory}
 // CHECK: %[[IDESC:.*]] = llvm.mlir.constant(136381584 : i32)
 // CHECK: llvm.mlir.constant(4611756662049538048 : i64)

@@ -84,8 +84,8 @@ tile.kernel @lanes(%nt: i32) target(#fa4.target<"sm_100a">) schedule(#plan) {
     tile.barrier.commit @empty
     tile.named.arrive @meet
   }
-  // CHECK: nvvm.elect.sync
-  // CHECK-NEXT: llvm.cond_br
+  // CHECK: %[[ELECTED:.*]] = nvvm.elect.sync
+  // CHECK: llvm.cond_br %[[ELECTED]]
   // CHECK: %[[COUNT:.*]] = llvm.mlir.constant(32 : i32)
   // CHECK: nvvm.mbarrier.arrive %{{[0-9]+}}, %[[COUNT]]
   // CHECK: nvvm.bar.warp.sync
