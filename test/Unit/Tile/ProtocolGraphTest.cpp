@@ -10,26 +10,17 @@
 
 #include "fa4/Dialect/Tile/Analysis/ProtocolGraph.h"
 
+#include "HandText.h"
 #include "ParsedModule.h"
 #include "gtest/gtest.h"
-
-#include <fstream>
-#include <sstream>
 
 using namespace fa4::tile;
 
 namespace {
 
-std::string readText(const std::string &name) {
-  std::ifstream file(std::string(FA4_BY_HAND "/") + name);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
 struct HandKernel {
   explicit HandKernel(const std::string &name)
-      : parsed(readText(name)), model(ProtocolModel::create(parsed.first<KernelOp>())) {}
+      : parsed(readHandText(name)), model(ProtocolModel::create(parsed.first<KernelOp>())) {}
 
   /// Waits in the tile loop of `role` for the barrier or channel called `name`.
   std::vector<mlir::Operation *> waits(llvm::StringRef role, llvm::StringRef name) {

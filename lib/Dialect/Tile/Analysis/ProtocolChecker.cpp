@@ -53,6 +53,7 @@ ProtocolChecker::ProtocolChecker(const ProtocolGraph &graph)
 
 ProtocolReport ProtocolChecker::check() {
   checkSetup();
+  checkRegisters();
   checkCounts();
   bool progress = true;
   while (progress && !result.finding) {

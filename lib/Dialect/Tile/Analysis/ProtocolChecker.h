@@ -66,6 +66,7 @@ private:
   void checkDeadlock();
   void checkExit();
   void checkSetup();
+  void checkRegisters();
 
   PhaseState &phaseState(int32_t object, int32_t phase);
   Stamp endOf(EventId id, const MemoryAccess &access, const Actor &actor) const;

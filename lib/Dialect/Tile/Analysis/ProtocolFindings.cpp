@@ -341,3 +341,30 @@ void ProtocolChecker::checkSetup() {
                         " in set-up");
   }
 }
+
+/// Whether a wgmma fence stands before the product, with nothing between them that
+/// makes fragments but products.
+static bool isFenced(IssueMmaOp mma) {
+  for (Operation *op = mma->getPrevNode(); op; op = op->getPrevNode()) {
+    auto fence = dyn_cast<FenceOp>(op);
+    if (fence && bitEnumContainsAny(fence.getKinds(), FenceKind::Wgmma)) {
+      return true;
+    }
+    if (!isa<IssueMmaOp>(op) && llvm::any_of(op->getResultTypes(), llvm::IsaPred<FragType>)) {
+      return false;
+    }
+  }
+  return false;
+}
+
+void ProtocolChecker::checkRegisters() {
+  if (!model.placed || result.finding) {
+    return;
+  }
+  KernelOp(model.kernel).walk([&](IssueMmaOp mma) {
+    if (!mma.getAccView() && !result.finding && !isFenced(mma)) { // P.7
+      report(mma, "expected registers that a product takes to be fenced before it, but got no "
+                  "'wgmma' fence since they were made");
+    }
+  });
+}

@@ -33,12 +33,13 @@ static size_t signatureOf(const ProtocolGraph &graph) {
   return code;
 }
 
-std::vector<ProtocolLetter> fa4::tile::protocolLetters(ProtocolModel &model, int64_t trips) {
+FailureOr<std::vector<ProtocolLetter>> fa4::tile::protocolLetters(ProtocolModel &model,
+                                                                  int64_t trips) {
   std::map<std::pair<int32_t, size_t>, ProtocolLetter> letters;
   for (const TileNumbers &tile : model.tiles(trips)) {
     FailureOr<ProtocolGraph> graph = ProtocolGraph::build(model, {tile});
     if (failed(graph)) {
-      return {};
+      return failure();
     }
     int32_t size = graph->tileBegin.back();
     if (size > trips) {
@@ -57,7 +58,11 @@ std::vector<ProtocolLetter> fa4::tile::protocolLetters(ProtocolModel &model, int
 
 std::vector<ProtocolRun> fa4::tile::protocolRuns(ProtocolModel &model, int64_t trips,
                                                  size_t limit) {
-  std::vector<ProtocolLetter> letters = protocolLetters(model, trips);
+  FailureOr<std::vector<ProtocolLetter>> found = protocolLetters(model, trips);
+  if (failed(found)) {
+    return {};
+  }
+  const std::vector<ProtocolLetter> &letters = *found;
   std::vector<ProtocolRun> runs{{}};
   for (const ProtocolLetter &letter : letters) {
     for (const TileNumbers &tile : letter.tiles) {

@@ -80,3 +80,65 @@ int64_t fa4::tile::certificateSpan(const ProtocolGraph &graph, llvm::ArrayRef<Pr
   }
   return span;
 }
+
+unsigned ProtocolLoopGraph::nodeOf(const ProtocolGraph &graph, const ProtocolEvent &event) {
+  // A commit on both CTAs is two events of one op.
+  int64_t cta = event.object < 0 ? 0 : graph.objects[event.object].cta;
+  auto [entry, added] =
+      index.insert({{event.op, event.kind, event.actor, cta}, static_cast<unsigned>(ops.size())});
+  if (added) {
+    ops.push_back(event.op);
+  }
+  return entry->second;
+}
+
+void ProtocolLoopGraph::add(const ProtocolGraph &graph) {
+  for (EventId id = 0; id < graph.events.size(); ++id) {
+    const ProtocolEvent &event = graph.events[id];
+    if (!event.perTrip) {
+      continue;
+    }
+    for (EventId before : graph.edges(id)) {
+      if (before == kNoEvent || !graph.events[before].perTrip) {
+        continue;
+      }
+      int64_t weight = graph.position(event) - graph.position(graph.events[before]);
+      auto [entry, added] =
+          edges.insert({{nodeOf(graph, graph.events[before]), nodeOf(graph, event)}, weight});
+      entry->second = std::min(entry->second, weight);
+    }
+  }
+}
+
+llvm::SmallVector<mlir::Operation *> ProtocolLoopGraph::findTokenlessCycle() const {
+  // Bellman-Ford, with weights that make a cycle of weight 0 negative.
+  auto count = static_cast<int64_t>(ops.size());
+  std::vector<int64_t> distance(ops.size(), 0);
+  std::vector<unsigned> parent(ops.size(), 0);
+  std::optional<unsigned> relaxed;
+  for (int64_t round = 0; round <= count; ++round) {
+    relaxed.reset();
+    for (const auto &[ends, weight] : edges) {
+      int64_t length = distance[ends.first] + weight * (count + 1) - 1;
+      if (length < distance[ends.second]) {
+        distance[ends.second] = length;
+        parent[ends.second] = ends.first;
+        relaxed = ends.second;
+      }
+    }
+    if (!relaxed) {
+      return {};
+    }
+  }
+  // Far enough back from what was still relaxed is the cycle itself.
+  unsigned node = *relaxed;
+  for (int64_t step = 0; step < count; ++step) {
+    node = parent[node];
+  }
+  llvm::SmallVector<mlir::Operation *> cycle;
+  for (unsigned next = node; cycle.empty() || next != node; next = parent[next]) {
+    cycle.push_back(ops[next]);
+  }
+  std::reverse(cycle.begin(), cycle.end());
+  return cycle;
+}

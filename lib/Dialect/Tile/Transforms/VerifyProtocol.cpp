@@ -48,6 +48,8 @@ public:
 private:
   /// Checks all runs of up to `trips` trips.
   LogicalResult proveUpTo(ProtocolModel &model, int64_t trips);
+  /// That no loop waits for itself, however many trips it makes.
+  LogicalResult proveLoops(ProtocolModel &model, int64_t trips);
   LogicalResult checkOne(ProtocolModel &model, const ProtocolRun &run);
   void emitFinding(const ProtocolGraph &graph, const ProtocolFinding &finding);
   void emitRemarks(int64_t trips);
@@ -102,6 +104,9 @@ LogicalResult Proof::checkOne(ProtocolModel &model, const ProtocolRun &run) {
 LogicalResult Proof::proveUpTo(ProtocolModel &model, int64_t trips) {
   std::vector<ProtocolRun> runs = protocolRuns(model, trips, maxRuns);
   numRuns = static_cast<int64_t>(runs.size());
+  if (runs.empty()) {
+    return failure(); // after an error of the unrolling
+  }
   if (numRuns > maxRuns) {
     return kernel.emitOpError() << "expected the proof of the protocol to need at most " << maxRuns
                                 << " runs, but got more of up to " << trips
@@ -113,6 +118,33 @@ LogicalResult Proof::proveUpTo(ProtocolModel &model, int64_t trips) {
     }
   }
   return success();
+}
+
+LogicalResult Proof::proveLoops(ProtocolModel &model, int64_t trips) {
+  ProtocolLoopGraph loops;
+  FailureOr<std::vector<ProtocolLetter>> letters = protocolLetters(model, trips);
+  if (failed(letters)) {
+    return failure();
+  }
+  for (const ProtocolLetter &letter : *letters) {
+    for (const TileNumbers &tile : letter.tiles) {
+      FailureOr<ProtocolGraph> graph = ProtocolGraph::build(model, {tile});
+      if (letter.trips == trips && succeeded(graph)) {
+        loops.add(*graph);
+      }
+    }
+  }
+  SmallVector<Operation *> cycle = loops.findTokenlessCycle();
+  if (cycle.empty()) {
+    return success();
+  }
+  InFlightDiagnostic diag = cycle.front()->emitOpError() // P.1
+                            << "expected every cycle of waits in the loops to pass on a trip, but "
+                               "got one that does not";
+  for (Operation *op : cycle) {
+    diag.attachNote(op->getLoc()) << "then this";
+  }
+  return diag;
 }
 
 /// "the product into @S at 12:3".
@@ -155,14 +187,23 @@ LogicalResult Proof::prove() {
     return failure();
   }
   // Certificates of a longer run may span more; the window lemma needs 2 span + 3.
-  constexpr int64_t kFirstTrips = 5;
+  constexpr int64_t kFirstTrips = 5, kMostTrips = 64;
   int64_t trips = kFirstTrips;
+  // The work's facts may promise more trips than that.
+  for (unsigned number = 0; number < kernel.getWork().getNumWorkResults(); ++number) {
+    while (trips < kMostTrips && kernel.getWork().impliesAtLeast(number, trips - kFirstTrips + 2)) {
+      ++trips;
+    }
+  }
   for (int64_t done = 0; done != trips;) {
     done = trips;
     if (failed(proveUpTo(*model, trips))) {
       return failure();
     }
     trips = std::max(trips, 2 * span + 3);
+  }
+  if (failed(proveLoops(*model, trips))) {
+    return failure();
   }
   emitRemarks(trips);
   return success();

@@ -203,12 +203,12 @@ struct ProtocolLetter {
   std::vector<TileNumbers> tiles;
 };
 
-/// All letters of at most `trips` trips; none after an error.
-std::vector<ProtocolLetter> protocolLetters(ProtocolModel &model, int64_t trips);
+/// All letters of at most `trips` trips.
+mlir::FailureOr<std::vector<ProtocolLetter>> protocolLetters(ProtocolModel &model, int64_t trips);
 
 /// The runs that decide for all lengths (docs/Dialects/Tile/Protocol.md): every
 /// sequence of tiles with up to `trips` trips in total, and the empty one, shortest
-/// first. Stops after more than `limit`.
+/// first. Stops after more than `limit`; none after an error.
 std::vector<ProtocolRun> protocolRuns(ProtocolModel &model, int64_t trips, size_t limit = 100000);
 
 } // namespace fa4::tile

@@ -15,7 +15,7 @@
 
 #include "fa4/Dialect/Tile/Analysis/ProtocolGraph.h"
 
-#include "llvm/ADT/MapVector.h"
+#include <map>
 
 namespace fa4::tile {
 
@@ -55,6 +55,23 @@ struct ProtocolReport {
 
 /// Checks one run; the report holds the first thing that is wrong.
 ProtocolReport checkRun(const ProtocolGraph &graph);
+
+/// The loops of a kernel, folded to one trip: an edge weighs the trips that it goes
+/// forward. In a cycle of weight 0 or less an event would wait for itself.
+class ProtocolLoopGraph {
+public:
+  /// Takes in the edges between events of loops of a run of one tile.
+  void add(const ProtocolGraph &graph);
+  /// The ops of a cycle of weight 0 or less, or none.
+  llvm::SmallVector<mlir::Operation *> findTokenlessCycle() const;
+
+private:
+  unsigned nodeOf(const ProtocolGraph &graph, const ProtocolEvent &event);
+
+  std::map<std::tuple<mlir::Operation *, EventKind, unsigned, int64_t>, unsigned> index;
+  std::vector<mlir::Operation *> ops;
+  std::map<std::pair<unsigned, unsigned>, int64_t> edges;
+};
 
 /// The largest number of trips that the shortest certificates of the pairs span.
 int64_t certificateSpan(const ProtocolGraph &graph, llvm::ArrayRef<ProtocolPair> pairs);
