@@ -158,11 +158,12 @@ void KernelEmitter::emitWork() {
   auto atMost = [&](StringRef lower, StringRef upper) -> Attribute {
     return tile::FactAttr::get(builder.getContext(), find(lower), find(upper), 0);
   };
-  SmallVector<Attribute> facts{atLeast(1, "n"), atLeast(1, "ne"), atMost("ne", "n")};
+  // From the outermost bound inwards: to clamp by one must not undo those before.
+  SmallVector<Attribute> facts{atLeast(1, "n")};
   if (scalars.leftEdge) {
-    facts.push_back(atMost("ne", "nl"));
-    facts.push_back(atMost("nl", "n"));
+    facts.append({atLeast(1, "nl"), atMost("nl", "n")});
   }
+  facts.append({atLeast(1, "ne"), atMost("ne", scalars.leftEdge ? "nl" : "n")});
   work = tile::WorkOp::create(builder, loc, "work", args.tiles, uses, builder.getArrayAttr(names),
                               builder.getArrayAttr(facts));
   work.getBody().push_back(new Block());

@@ -31,7 +31,7 @@ func.func @plain(%q: memref<?x?x?x64xf16>, %k: memref<?x?x?x64xf16>, %v: memref<
 // CHECK-LABEL: tile.kernel @window_attn0(
 // CHECK: tile.mask %{{.+}} block(%{{.+}}, %{{.+}}) [#attn.window<left = 100, right = 20>] extents
 // CHECK: tile.work @work(%[[T:.+]]) tiles
-// CHECK-SAME: -> (%q0, %h, %kvh, %b, %j0, %n, %ne, %nl) facts(1 <= %n, 1 <= %ne, %ne <= %n, %ne <= %nl, %nl <= %n)
+// CHECK-SAME: -> (%q0, %h, %kvh, %b, %j0, %n, %ne, %nl) facts(1 <= %n, 1 <= %nl, %nl <= %n, 1 <= %ne, %ne <= %nl)
 // CHECK: %[[ROWS:.+]] = arith.extsi %[[SQ:.+]] : i32 to i64
 // CHECK: %[[KEYS:.+]] = arith.extsi %[[SK:.+]] : i32 to i64
 // CHECK: %[[FIRST:.+]] = arith.muli %{{.+}}, %c64_i64

@@ -66,7 +66,7 @@ tile.kernel @causal(%nt: i32, %g: !g) target(#t) schedule(#s) {
 !S = !tile.frag<128x128xf32, #tile.spread<rows>>
 !g = !tile.global<128x128xf32>
 tile.kernel @window(%nt: i32, %g: !g) target(#t) schedule(#s) {
-  tile.work @work(%t) tiles(%nt : i32) -> (%n, %ne, %nl) facts(1 <= %n, 1 <= %ne, %ne <= %n, %ne <= %nl, %nl <= %n) {
+  tile.work @work(%t) tiles(%nt : i32) -> (%n, %ne, %nl) facts(1 <= %n, 1 <= %nl, %nl <= %n, 1 <= %ne, %ne <= %nl) {
     tile.yield %t, %t, %t : i32, i32, i32
   }
   tile.role @softmax warps(4) uses(%g : !g) {
@@ -212,7 +212,7 @@ tile.kernel @no_facts(%nt: i32, %g: !g) target(#t) schedule(#s) {
 !row = !tile.frag<128xf32, #tile.spread<rows>>
 !g = !tile.global<128xf32>
 tile.kernel @last(%nt: i32, %g: !g) target(#t) schedule(#s) {
-  tile.work @work(%t) tiles(%nt : i32) -> (%n, %p) facts(1 <= %n, %n <= %p) {
+  tile.work @work(%t) tiles(%nt : i32) -> (%n, %p) facts(1 <= %p, 1 <= %n, %n <= %p) {
     tile.yield %t, %t : i32, i32
   }
   tile.role @a warps(4) uses(%g : !g) {
@@ -330,5 +330,40 @@ tile.kernel @first_product(%nt: i32) target(#t) schedule(#s) {
     tile.commit %t
     %u = tile.wait @s
     tile.release %u
+  }
+}
+
+// -----
+
+// Facts are made true one after the other: to lower %ne to %nl may put it below 1
+// again, and then the loop's second part starts below its first.
+// CHECK-LABEL: tile.kernel @undone_fact
+// CHECK: tile.for_each_tile (%[[N:[a-z]+]], %[[NE:[a-z]+]], %[[NL:[a-z]+]]) in @work
+// CHECK-NEXT: %[[START:.*]] = arith.maxsi %[[NE]], %c0_i32
+// CHECK: scf.for %{{.*}} = %c0_i32 to %[[NE]] step
+// CHECK: scf.for %{{.*}} = %[[START]] to %[[N]] step
+#t = #fa4.target<"sm_100a">
+#s = #fa4.schedule<forward, tile = 128 x 128>
+!row = !tile.frag<128xf32, #tile.spread<rows>>
+!g = !tile.global<128xf32>
+tile.kernel @undone_fact(%nt: i32, %g: !g) target(#t) schedule(#s) {
+  tile.work @work(%t) tiles(%nt : i32) -> (%n, %ne, %nl) facts(1 <= %n, 1 <= %ne, %ne <= %n, %ne <= %nl) {
+    tile.yield %t, %t, %t : i32, i32, i32
+  }
+  tile.role @a warps(4) uses(%g : !g) {
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %zero = arith.constant 0.0 : f32
+    %s = tile.splat %zero : f32 -> !row
+    tile.for_each_tile (%n, %ne, %nl) in @work {
+      scf.for %i = %c0 to %n step %c1 : i32 {
+        %before = arith.cmpi slt, %i, %ne : i32
+        scf.if %before {
+          tile.store %s to %g[%i] : !row, !g
+        } else {
+          tile.store %s to %g[%n] : !row, !g
+        }
+      }
+    }
   }
 }

@@ -137,26 +137,48 @@ WorkFacts::WorkFacts(WorkOp work)
     std::optional<int64_t> &known = bounds[upper][lower];
     known = known ? std::max(*known, bound) : bound;
   };
-  for (unsigned result = 0; result <= zero; ++result) {
-    raise(result, result, 0);
-  }
-  for (auto fact : work.getFacts().getAsRange<FactAttr>()) {
-    if (fact.isConstantLower()) {
-      raise(fact.getUpper(), zero, fact.getConstant());
-    } else if (fact.isConstantUpper()) {
-      raise(zero, fact.getLower(), -fact.getConstant());
-    } else {
-      raise(fact.getUpper(), fact.getLower(), 0);
-    }
-  }
-  for (unsigned via = 0; via <= zero; ++via) {
-    for (unsigned upper = 0; upper <= zero; ++upper) {
-      for (unsigned lower = 0; lower <= zero; ++lower) {
-        if (bounds[upper][via] && bounds[via][lower]) {
-          raise(upper, lower, *bounds[upper][via] + *bounds[via][lower]);
+  auto close = [&] {
+    for (unsigned via = 0; via <= zero; ++via) {
+      for (unsigned upper = 0; upper <= zero; ++upper) {
+        for (unsigned lower = 0; lower <= zero; ++lower) {
+          if (bounds[upper][via] && bounds[via][lower]) {
+            raise(upper, lower, *bounds[upper][via] + *bounds[via][lower]);
+          }
         }
       }
     }
+  };
+  for (unsigned result = 0; result <= zero; ++result) {
+    raise(result, result, 0);
+  }
+  // A clamp moves one number: what was known of its other side holds only as far as
+  // it holds of the bound.
+  auto weaken = [&](std::optional<int64_t> &known, std::optional<int64_t> ofBound, int64_t offset) {
+    if (known) {
+      known = ofBound ? std::optional(std::min(*known, *ofBound + offset)) : std::nullopt;
+    }
+  };
+  for (auto fact : work.getFacts().getAsRange<FactAttr>()) {
+    bool isRaised = fact.isConstantLower();
+    unsigned moved = isRaised ? fact.getUpper() : fact.getLower();
+    unsigned bound = isRaised || fact.isConstantUpper() ? zero : fact.getUpper();
+    int64_t constant = bound == zero ? fact.getConstant() : 0;
+    for (unsigned other = 0; other <= zero; ++other) {
+      if (other == moved) {
+        continue;
+      }
+      if (isRaised) {
+        weaken(bounds[other][moved], bounds[other][bound], -constant);
+      } else {
+        weaken(bounds[moved][other], bounds[bound][other], constant);
+      }
+    }
+    if (isRaised) {
+      raise(moved, bound, constant);
+    } else {
+      raise(bound, moved, -constant);
+    }
+    close();
   }
 }
 
