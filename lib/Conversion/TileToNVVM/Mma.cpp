@@ -78,6 +78,18 @@ int64_t fa4::tile::gpu::stepByteOffset(ViewOp view, int64_t step, int64_t kBytes
 // tile.issue_mma
 //===----------------------------------------------------------------------===//
 
+/// `value` as LLVM cannot see through it, so that sums with it are not formed before
+/// the loops: constants beside a register cost nothing, but sixteen sums a stage do.
+static Value pin(OpBuilder &b, Location loc, Value value) {
+  bool wide = value.getType().isInteger(64);
+  return LLVM::InlineAsmOp::create(b, loc, TypeRange{value.getType()}, ValueRange{value},
+                                   wide ? "mov.b64 $0, $1;" : "mov.b32 $0, $1;",
+                                   wide ? "=l,l" : "=r,r", /*has_side_effects=*/true,
+                                   /*is_align_stack=*/false, LLVM::TailCallKind::None,
+                                   LLVM::AsmDialectAttr(), ArrayAttr())
+      .getResult(0);
+}
+
 namespace {
 /// An operand in shared memory.
 class SharedOperand {
@@ -99,6 +111,8 @@ public:
     if (offset.rest) {
       Value rest = LLVM::ZExtOp::create(b, loc, b.getI64Type(), offset.rest);
       base = LLVM::AddOp::create(b, loc, base, rest);
+    } else {
+      base = pin(b, loc, base);
     }
     known = static_cast<int64_t>(memory.getStart() + view.getOffset()) / unit + offset.known;
   }
@@ -137,8 +151,9 @@ struct IssueMmaLowering : LoweringPattern<IssueMmaOp> {
   }
 
 private:
-  void emit(OpBuilder &b, IssueMmaOp op, OneToNOpAdaptor adaptor, const RoleContext &role) const {
+  void emit(OpBuilder &b, IssueMmaOp op, OneToNOpAdaptor adaptor, RoleContext role) const {
     Location loc = op.getLoc();
+    role.tmem = pin(b, loc, role.tmem);
     ViewOp aView = lowering.view(op.getAViewAttr()), bView = lowering.view(op.getBViewAttr());
     FragType acc = lowering.view(op.getAccViewAttr()).getTileType();
     Place aPlace(op.getAViewAttr(), op.getA(), adaptor.getA(), adaptor.getAElement(),

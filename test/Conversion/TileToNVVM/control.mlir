@@ -174,8 +174,10 @@ tile.kernel @copy(%A: !g, %B: !g, %O: !g, %sq: i32, %nt: i32) target(#b200) sche
 // CHECK: llvm.intr.smax
 // CHECK-NEXT: llvm.cond_br %[[ELECTED]]
 // CHECK: llvm.inline_asm has_side_effects {{.*}}mbarrier.try_wait.parity.shared::cta.b64{{.*}}bra.uni{{.*}}~{memory}
+// CHECK: llvm.inline_asm has_side_effects "mov.b32 $0, $1;", "=r,r" %[[TMEM]]
 // CHECK: %[[IDESC:.*]] = llvm.mlir.constant(136381584 : i32)
 // CHECK: llvm.mlir.constant(4611756662049538048 : i64)
+// CHECK: %[[DESC:.*]] = llvm.inline_asm has_side_effects "mov.b64 $0, $1;", "=l,l"
 // CHECK: llvm.mlir.constant(4611756662116581376 : i64)
 // CHECK: %[[ACC:.*]] = llvm.inttoptr %{{.*}} : i32 to !llvm.ptr<6>
 // CHECK: nvvm.tcgen05.mma %[[ACC]], %{{.*}}, %{{.*}}, %[[IDESC]], %[[EN:[0-9]+]] {ctaGroup = #nvvm.cta_group<cta_1>, kind = #nvvm.tcgen05_mma_kind<f16>}
