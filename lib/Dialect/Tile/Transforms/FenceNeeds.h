@@ -78,6 +78,10 @@ private:
   llvm::SmallVector<llvm::BitVector> tmemOpponents;
 };
 
+/// Drops those fences without which every run holds: the order that they pass on comes
+/// another way too. Where the runs cannot be judged all stay. Returns how many went.
+unsigned dropNeedlessFences(KernelOp kernel, llvm::ArrayRef<FenceOp> doubtful);
+
 } // namespace fa4::tile
 
 #endif // FA4_LIB_DIALECT_TILE_TRANSFORMS_FENCENEEDS_H

@@ -49,10 +49,13 @@ struct Debt {
   bool join(const Debt &other);
 };
 
-/// The fences next to an op.
+/// The fences next to an op; firm ones serve accesses of the actor itself, the others
+/// only pass on what it was told.
 struct OpFences {
   FenceKind before = FenceKind(0);
   FenceKind behind = FenceKind(0);
+  FenceKind firmBefore = FenceKind(0);
+  FenceKind firmBehind = FenceKind(0);
 };
 using Fences = llvm::DenseMap<Operation *, OpFences>;
 
@@ -70,9 +73,9 @@ private:
   void pass(const llvm::BitVector &receivers, bool withinRole, Operation *op, Debt &debt);
   void receive(Operation *op, Debt &debt);
   void access(Operation *op, Debt &debt);
-  void takeUp(const llvm::BitVector &senders, Operation *op, Debt &debt);
+  void takeUp(const llvm::BitVector &senders, Operation *op, bool firm, Debt &debt);
   void pay(FenceKind kinds, Debt &debt);
-  void fence(Operation *op, bool behind, FenceKind kinds);
+  void fence(Operation *op, bool behind, FenceKind kinds, bool firm = true);
   llvm::BitVector pendingAgainst(unsigned access, const llvm::BitVector &pending) const;
 
   const FenceNeeds &needs;
@@ -147,16 +150,22 @@ void Flow::pay(FenceKind kinds, Debt &debt) {
   }
 }
 
-void Flow::fence(Operation *op, bool behind, FenceKind kinds) {
-  if (final) {
-    FenceKind &present = behind ? fences[op].behind : fences[op].before;
-    present = present | kinds;
+void Flow::fence(Operation *op, bool behind, FenceKind kinds, bool firm) {
+  if (!final) {
+    return;
+  }
+  OpFences &present = fences[op];
+  FenceKind &all = behind ? present.behind : present.before;
+  all = all | kinds;
+  if (firm) {
+    FenceKind &kept = behind ? present.firmBehind : present.firmBefore;
+    kept = kept | kinds;
   }
 }
 
 /// Takes up what `senders` brought: right behind the last wait that brought some
 /// of it, so that waits for other things may follow before the fence's effect is needed.
-void Flow::takeUp(const llvm::BitVector &senders, Operation *op, Debt &debt) {
+void Flow::takeUp(const llvm::BitVector &senders, Operation *op, bool firm, Debt &debt) {
   Block *block = op->getBlock();
   Operation *last = nullptr;
   for (unsigned sender : senders.set_bits()) {
@@ -165,7 +174,7 @@ void Flow::takeUp(const llvm::BitVector &senders, Operation *op, Debt &debt) {
       last = wait;
     }
   }
-  fence(last ? last : op, last != nullptr, FenceKind::After);
+  fence(last ? last : op, last != nullptr, FenceKind::After, firm);
   for (auto [sender, wait] : llvm::enumerate(debt.arrived)) {
     if (!wait) {
       continue;
@@ -217,7 +226,7 @@ void Flow::pass(const llvm::BitVector &receivers, bool withinRole, Operation *op
     }
   }
   if (late.any()) {
-    takeUp(late, op, debt);
+    takeUp(late, op, /*firm=*/false, debt);
   }
   FenceKind kinds = FenceKind(0);
   if (anyOwed(debt.loads)) {
@@ -226,7 +235,7 @@ void Flow::pass(const llvm::BitVector &receivers, bool withinRole, Operation *op
   if (anyOwed(debt.stores)) {
     kinds = kinds | FenceKind::TmemStores;
   }
-  if (kinds != FenceKind(0) || early || anyOwed(debt.done)) {
+  if (kinds != FenceKind(0) || anyOwed(debt.done)) {
     kinds = kinds | FenceKind::Before;
   }
   if (anyOwed(debt.generic)) {
@@ -234,8 +243,12 @@ void Flow::pass(const llvm::BitVector &receivers, bool withinRole, Operation *op
   }
   if (kinds != FenceKind(0)) {
     fence(op, /*behind=*/false, kinds);
-    pay(kinds, debt);
   }
+  if (early) {
+    fence(op, /*behind=*/false, FenceKind::Before, /*firm=*/false);
+    kinds = kinds | FenceKind::Before;
+  }
+  pay(kinds, debt);
 }
 
 void Flow::receive(Operation *op, Debt &debt) {
@@ -305,7 +318,7 @@ void Flow::access(Operation *op, Debt &debt) {
     }
   }
   if (awaited.any()) {
-    takeUp(awaited, op, debt);
+    takeUp(awaited, op, /*firm=*/true, debt);
   }
   if (kinds != FenceKind(0)) {
     fence(op, /*behind=*/false, kinds);
@@ -432,28 +445,34 @@ struct TileInsertFences : public fa4::tile::impl::TileInsertFencesBase<TileInser
     for (unsigned actor = 0; actor < needs.getHandOvers().size(); ++actor) {
       Flow(needs, actor, fences).run();
     }
+    SmallVector<FenceOp> doubtful;
     kernel.walk([&](Operation *op) {
       OpBuilder builder(op);
-      auto create = [&](FenceKind kinds) {
-        FenceOp::create(builder, op->getLoc(), kinds);
+      OpFences wanted = fences.lookup(op);
+      auto create = [&](FenceKind kinds, FenceKind firm) {
+        auto fence = FenceOp::create(builder, op->getLoc(), kinds);
         ++numFences;
+        if (!bitEnumContainsAny(kinds, firm)) {
+          doubtful.push_back(fence);
+        }
       };
-      auto [front, behind] = fences.lookup(op);
+      FenceKind front = wanted.before;
       if (bitEnumContainsAny(front, FenceKind::After)) {
-        create(FenceKind::After);
+        create(FenceKind::After, wanted.firmBefore);
       }
       front = bitEnumClear(front, FenceKind::After);
       FenceOp present = findFenceToJoin(op);
       if (front != FenceKind(0) && present && !bitEnumContainsAny(front, FenceKind::Wgmma)) {
         present.setKinds(present.getKinds() | front);
       } else if (front != FenceKind(0)) {
-        create(front);
+        create(front, wanted.firmBefore);
       }
-      if (behind != FenceKind(0)) {
+      if (wanted.behind != FenceKind(0)) {
         builder.setInsertionPointAfter(op);
-        create(behind);
+        create(wanted.behind, wanted.firmBehind);
       }
     });
+    numFences -= dropNeedlessFences(kernel, doubtful);
   }
 
 private:

@@ -261,7 +261,8 @@ def TileInsertFences : Pass<"tile-insert-fences", "::fa4::tile::KernelOp"> {
     * tensor memory: loads and stores are waited for (`tmem_loads`, `tmem_stores`)
       and a `before` stands behind them before the hand-over, an `after` between the
       hand-over and the next access or hand-over of the receiver, also where the
-      receiver only passes the order on; a commit pays for its products;
+      receiver only passes the order on, unless all runs hold without that; a
+      commit pays for its products;
     * one thread's loads and stores of the same columns are waited for in between;
     * generic writes that an engine reads or overwrites have a `proxy` fence before
       they are handed over;
