@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "BarrierDrains.h"
 #include "BarrierPlacement.h"
 #include "BarrierRules.h"
 #include "Cursors.h"
@@ -39,6 +40,7 @@ struct TileSimplifyBarriers
         failed(mergeBarriers(kernel, rules, counts))) {
       return signalPassFailure();
     }
+    insertExitDrains(kernel);
     for (auto role : kernel.getBody().getOps<RoleOp>()) {
       cleanCursors(role);
     }

@@ -233,7 +233,9 @@ def TileSimplifyBarriers : Pass<"tile-simplify-barriers", "::fa4::tile::KernelOp
     * R4: if one of the two starts with credit, its releasers arrive once at the
       head of their roles instead;
     * R5: two barriers of one waiter and count that are waited for in turn become
-      one.
+      one;
+    * R9: a role that waits with credit for commits of the matrix unit also waits
+      for the last ones, behind its tile loop: they land before the CTA may exit.
 
     What must hold is asked of the happens-before graphs of all runs that decide
     for all lengths. Cursors that nothing is addressed by go, equal ones become
