@@ -62,6 +62,7 @@ void fa4::buildTileToRolesPipeline(OpPassManager &manager) {
   // T1: roles that meet in channels.
   kernels.addPass(tile::createTilePartitionRoles());
   kernels.addPass(tile::createTileSplitRange());
+  kernels.addPass(tile::createTileStreamRows());
   manager.addPass(tile::createTileVerifyT1());
   manager.addPass(tile::createTileVerifyProtocol());
 }

@@ -12,43 +12,14 @@
 
 #include "Values.h"
 
+#include "fa4/Dialect/Tile/Analysis/RowChain.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
 
 namespace fa4::tile::gpu {
-
-namespace {
-/// A write, and what its value comes from: the read last.
-struct Chain {
-  WriteOp write;
-  SmallVector<Operation *> ops;
-};
-} // namespace
-
-/// The operand of `op` whose columns are those of its result, if every other one
-/// is per row and the result depends on nothing of the other columns.
-static Value getColumnOperand(Operation *op) {
-  if (isa<CastOp, ScaleRowsOp, Exp2Op>(op)) {
-    return op->getOperand(0);
-  }
-  auto map = dyn_cast<MapOp>(op);
-  if (!map || map.getNumResults() != 1) {
-    return {};
-  }
-  Value result;
-  for (Value input : map.getInputs()) {
-    if (tileOf(input).isRow()) {
-      continue;
-    }
-    if (result) {
-      return {};
-    }
-    result = input;
-  }
-  return result;
-}
 
 static bool touchesMemory(Operation *first, Operation *last) {
   for (Operation *op = first->getNextNode(); op != last; op = op->getNextNode()) {
@@ -59,38 +30,26 @@ static bool touchesMemory(Operation *first, Operation *last) {
   return false;
 }
 
-static std::optional<Chain> findChain(WriteOp write, const Lowering &lowering) {
-  FragType type = tileOf(write.getValue());
-  if (type.isRow() || type.getRows() == 1 || type.getColumns() <= kPieceColumns) {
+static std::optional<RowChain> findStream(WriteOp write, const Lowering &lowering) {
+  std::optional<RowChain> chain = findRowChain(write);
+  if (!chain || tileOf(write.getValue()).getColumns() <= kPieceColumns ||
+      lowering.view(chain->read.getViewAttr()).getSpace() != Space::Tmem ||
+      touchesMemory(chain->read, write)) {
     return std::nullopt;
   }
-  Chain chain{write, {}};
-  for (Value value = write.getValue(); value;) {
-    Operation *op = value.getDefiningOp();
-    if (!op || op->getBlock() != write->getBlock() || !value.hasOneUse()) {
-      return std::nullopt;
-    }
-    chain.ops.push_back(op);
-    if (auto read = dyn_cast<ReadOp>(op)) {
-      bool isTensorMemory = lowering.view(read.getViewAttr()).getSpace() == Space::Tmem;
-      if (isTensorMemory && !touchesMemory(read, write)) {
-        return chain;
-      }
-      return std::nullopt;
-    }
-    value = getColumnOperand(op);
-  }
-  return std::nullopt;
+  return chain;
 }
 
-static void emitPiece(RewriterBase &b, Lowering &lowering, const Chain &chain, int64_t begin,
+static void emitPiece(RewriterBase &b, Lowering &lowering, const RowChain &chain, int64_t begin,
                       int64_t width) {
   auto narrow = [&](Value value) {
     FragType type = tileOf(value);
     return type.clone(ArrayRef<int64_t>{type.getRows(), width});
   };
   IRMapping values;
-  for (Operation *op : llvm::reverse(chain.ops)) {
+  SmallVector<Operation *> ops(chain.ops);
+  ops.push_back(ReadOp(chain.read));
+  for (Operation *op : llvm::reverse(ops)) {
     Operation *piece = b.clone(*op, values);
     piece->getResult(0).setType(narrow(op->getResult(0)));
     b.setInsertionPoint(piece);
@@ -111,13 +70,13 @@ static void emitPiece(RewriterBase &b, Lowering &lowering, const Chain &chain, i
 }
 
 void splitRows(Lowering &lowering, RewriterBase &rewriter) {
-  SmallVector<Chain> chains;
+  SmallVector<RowChain> chains;
   lowering.function.walk([&](WriteOp write) {
-    if (auto chain = findChain(write, lowering)) {
+    if (auto chain = findStream(write, lowering)) {
       chains.push_back(*std::move(chain));
     }
   });
-  for (Chain &chain : chains) {
+  for (RowChain &chain : chains) {
     OpBuilder::InsertionGuard guard(rewriter);
     rewriter.setInsertionPoint(chain.write);
     int64_t columns = tileOf(chain.write.getValue()).getColumns();
@@ -128,6 +87,7 @@ void splitRows(Lowering &lowering, RewriterBase &rewriter) {
     for (Operation *op : chain.ops) {
       rewriter.eraseOp(op);
     }
+    rewriter.eraseOp(chain.read);
   }
 }
 

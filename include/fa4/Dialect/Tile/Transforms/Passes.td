@@ -475,4 +475,29 @@ def TileVerifyProtocol : Pass<"tile-verify-protocol"> {
   ];
 }
 
+//===----------------------------------------------------------------------===//
+// Rows that pass through registers.
+//===----------------------------------------------------------------------===//
+
+def TileStreamRows : Pass<"tile-stream-rows", "::fa4::tile::KernelOp"> {
+  let summary = "Let rows pass from tensor memory to other memory in pieces";
+  let description = [{
+    A tile that is read from tensor memory, changed column by column and written need
+    not be held as a whole, if nothing else happens between: the acquire of what is
+    written moves before the read, the release of what was read after the write.
+
+    ```mlir
+    %x = tile.read %o as @O : !S              %s = tile.acquire @out
+    tile.release %o                           %x = tile.read %o as @O : !S
+    %y = tile.cast %x : !S -> !T        ->    %y = tile.cast %x : !S -> !T
+    %s = tile.acquire @out                    tile.write %y to %s as @Out : !T
+    tile.write %y to %s as @Out : !T          tile.release %o
+    ```
+
+    *Requires* a T1 kernel. *Ensures* that such chains are free of hand-overs where
+    the only ones between are these two. `tile-verify-protocol` must hold afterwards:
+    memory is held longer.
+  }];
+}
+
 #endif // FA4_DIALECT_TILE_TRANSFORMS_PASSES_TD

@@ -1,0 +1,58 @@
+//===- RowChain.cpp - rows on their way from memory to memory -------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Says what may be done in pieces of columns; that it is done is its users' part.
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa4/Dialect/Tile/Analysis/RowChain.h"
+
+using namespace mlir;
+using namespace fa4::tile;
+
+/// The operand of `op` whose columns are those of its result, if every other one
+/// is per row and the result depends on nothing of the other columns.
+static Value getColumnOperand(Operation *op) {
+  if (isa<CastOp, ScaleRowsOp, Exp2Op>(op)) {
+    return op->getOperand(0);
+  }
+  auto map = dyn_cast<MapOp>(op);
+  if (!map || map.getNumResults() != 1) {
+    return {};
+  }
+  Value result;
+  for (Value input : map.getInputs()) {
+    if (cast<FragType>(input.getType()).isRow()) {
+      continue;
+    }
+    if (result) {
+      return {};
+    }
+    result = input;
+  }
+  return result;
+}
+
+std::optional<RowChain> fa4::tile::findRowChain(WriteOp write) {
+  auto type = cast<FragType>(write.getValue().getType());
+  if (type.isRow() || type.getRows() == 1) {
+    return std::nullopt;
+  }
+  RowChain chain{write, ReadOp(), {}};
+  for (Value value = write.getValue(); value;) {
+    Operation *op = value.getDefiningOp();
+    if (!op || op->getBlock() != write->getBlock() || !value.hasOneUse()) {
+      return std::nullopt;
+    }
+    chain.read = dyn_cast<ReadOp>(op);
+    if (chain.read) {
+      return chain;
+    }
+    chain.ops.push_back(op);
+    value = getColumnOperand(op);
+  }
+  return std::nullopt;
+}
