@@ -21,7 +21,8 @@
 using namespace mlir;
 using namespace fa4::tile;
 
-FailureOr<ProtocolGraph> ProtocolGraph::build(ProtocolModel &model, const ProtocolRun &run) {
+FailureOr<ProtocolGraph> ProtocolGraph::build(ProtocolModel &model, const ProtocolRun &run,
+                                              bool ordered) {
   ProtocolGraph graph;
   graph.model = &model;
   graph.run = run;
@@ -44,7 +45,9 @@ FailureOr<ProtocolGraph> ProtocolGraph::build(ProtocolModel &model, const Protoc
     graph.tileBegin.push_back(graph.tileBegin.back() + size);
   }
   graph.addEdges();
-  graph.sort();
+  if (ordered) {
+    graph.sort();
+  }
   return graph;
 }
 
@@ -74,7 +77,6 @@ void ProtocolGraph::addEdges() {
   bool issueOrder = model->target().mmaIssueOrder;
   for (EventId id = 0; id < events.size(); ++id) {
     const ProtocolEvent &event = events[id];
-    byOp[event.op].push_back(id);
     edgeBegin.push_back(edgePool.size());
     edgePool.push_back(previous[id]);
     if (event.kind == EventKind::Wait && event.phase >= 0) {
@@ -113,6 +115,9 @@ void ProtocolGraph::addEdges() {
 }
 
 void ProtocolGraph::sort() {
+  for (EventId id = 0; id < events.size(); ++id) {
+    byOp[events[id].op].push_back(id);
+  }
   std::vector<uint32_t> open(events.size(), 0), followerBegin(events.size() + 1, 0);
   for (EventId id = 0; id < events.size(); ++id) {
     for (EventId before : edges(id)) {

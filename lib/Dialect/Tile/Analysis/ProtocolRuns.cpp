@@ -37,7 +37,7 @@ FailureOr<std::vector<ProtocolLetter>> fa4::tile::protocolLetters(ProtocolModel 
                                                                   int64_t trips) {
   std::map<std::pair<int32_t, size_t>, ProtocolLetter> letters;
   for (const TileNumbers &tile : model.tiles(trips)) {
-    FailureOr<ProtocolGraph> graph = ProtocolGraph::build(model, {tile});
+    FailureOr<ProtocolGraph> graph = ProtocolGraph::build(model, {tile}, /*ordered=*/false);
     if (failed(graph)) {
       return failure();
     }
@@ -98,6 +98,74 @@ std::vector<ProtocolRun> fa4::tile::protocolRuns(ProtocolModel &model, int64_t t
   };
   for (int64_t total = 2; total <= trips; ++total) {
     extend(total);
+  }
+  return runs;
+}
+
+/// A binary word in which every word of `length` occurs once, read around: the
+/// Lyndon words whose lengths divide `length`, in order (Fredricksen and Maiorana).
+static std::vector<bool> deBruijnWord(int64_t length) {
+  std::vector<bool> sequence, current(length + 1, false);
+  std::function<void(int64_t, int64_t)> extend = [&](int64_t position, int64_t period) {
+    if (position > length) {
+      if (length % period == 0) {
+        sequence.insert(sequence.end(), current.begin() + 1, current.begin() + 1 + period);
+      }
+      return;
+    }
+    current[position] = current[position - period];
+    extend(position + 1, period);
+    if (!current[position - period]) {
+      current[position] = true;
+      extend(position + 1, position);
+    }
+  };
+  extend(1, 1);
+  return sequence;
+}
+
+std::vector<ProtocolRun> fa4::tile::protocolLongRuns(ProtocolModel &model, int64_t trips) {
+  if (model.kernel.getSchedule().getPlan().work == WorkKind::OnePerCluster) {
+    return {};
+  }
+  // A tile may be two trips longer than a window of nothing but its inside.
+  FailureOr<std::vector<ProtocolLetter>> letters = protocolLetters(model, trips + 2);
+  if (failed(letters) || static_cast<int64_t>(letters->size()) != trips + 2) {
+    return {};
+  }
+  std::vector<bool> starts = deBruijnWord(trips);
+  // Round once, and a little more; a run begins where a tile does.
+  std::vector<int64_t> sizes;
+  int64_t total = static_cast<int64_t>(starts.size()) + trips, open = 0;
+  for (int64_t k = 0; k < total; ++k) {
+    if (starts[k % starts.size()] && open > 0) {
+      sizes.push_back(open);
+      open = 0;
+    }
+    ++open;
+  }
+  sizes.push_back(open);
+  std::vector<size_t> next(letters->size(), 0);
+  std::vector<ProtocolRun> runs;
+  constexpr int64_t kTripsPerRun = 256;
+  for (size_t first = 0; first < sizes.size();) {
+    ProtocolRun run;
+    int64_t length = 0;
+    size_t tile = first;
+    for (; tile < sizes.size() && length < kTripsPerRun; ++tile) {
+      const std::vector<TileNumbers> &tiles = (*letters)[sizes[tile] - 1].tiles;
+      run.push_back(tiles[next[sizes[tile] - 1]++ % tiles.size()]);
+      length += sizes[tile];
+    }
+    runs.push_back(std::move(run));
+    if (tile == sizes.size()) {
+      break;
+    }
+    // The next run begins early enough that no window is cut.
+    for (int64_t overlap = 0; overlap < 2 * trips && tile > first + 1;) {
+      overlap += sizes[--tile];
+    }
+    first = tile;
   }
   return runs;
 }

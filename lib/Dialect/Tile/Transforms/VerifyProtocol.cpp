@@ -46,8 +46,9 @@ public:
   LogicalResult prove();
 
 private:
-  /// Checks all runs of up to `trips` trips.
-  LogicalResult proveUpTo(ProtocolModel &model, int64_t trips);
+  /// Checks runs in which every word of up to `trips` trips occurs, and those of up
+  /// to `whole` trips are whole runs.
+  LogicalResult proveUpTo(ProtocolModel &model, int64_t trips, int64_t whole);
   /// That no loop waits for itself, however many trips it makes.
   LogicalResult proveLoops(ProtocolModel &model, int64_t trips);
   LogicalResult checkOne(ProtocolModel &model, const ProtocolRun &run);
@@ -74,7 +75,7 @@ void Proof::emitFinding(const ProtocolGraph &graph, const ProtocolFinding &findi
 }
 
 LogicalResult Proof::checkOne(ProtocolModel &model, const ProtocolRun &run) {
-  FailureOr<ProtocolGraph> graph = ProtocolGraph::build(model, run);
+  FailureOr<ProtocolGraph> graph = ProtocolGraph::build(model, run, /*ordered=*/false);
   if (failed(graph)) {
     return failure();
   }
@@ -101,8 +102,13 @@ LogicalResult Proof::checkOne(ProtocolModel &model, const ProtocolRun &run) {
   return success();
 }
 
-LogicalResult Proof::proveUpTo(ProtocolModel &model, int64_t trips) {
-  std::vector<ProtocolRun> runs = protocolRuns(model, trips, maxRuns);
+LogicalResult Proof::proveUpTo(ProtocolModel &model, int64_t trips, int64_t whole) {
+  std::vector<ProtocolRun> longRuns = protocolLongRuns(model, trips);
+  std::vector<ProtocolRun> runs =
+      protocolRuns(model, longRuns.empty() ? trips : std::min(trips, whole), maxRuns);
+  if (!runs.empty()) {
+    runs.insert(runs.end(), longRuns.begin(), longRuns.end());
+  }
   numRuns = static_cast<int64_t>(runs.size());
   if (runs.empty()) {
     return failure(); // after an error of the unrolling
@@ -128,7 +134,7 @@ LogicalResult Proof::proveLoops(ProtocolModel &model, int64_t trips) {
   }
   for (const ProtocolLetter &letter : *letters) {
     for (const TileNumbers &tile : letter.tiles) {
-      FailureOr<ProtocolGraph> graph = ProtocolGraph::build(model, {tile});
+      FailureOr<ProtocolGraph> graph = ProtocolGraph::build(model, {tile}, /*ordered=*/false);
       if (letter.trips == trips && succeeded(graph)) {
         loops.add(*graph);
       }
@@ -174,7 +180,7 @@ void Proof::emitRemarks(int64_t trips) {
   }
   emitRemark(kernel.getLoc(), "proof",
              "the protocol holds for all lengths: certificates span " + std::to_string(span) +
-                 " trips, and " + std::to_string(numRuns) + " runs of up to " +
+                 " trips, and " + std::to_string(numRuns) + " runs with all words of " +
                  std::to_string(trips) + " trips hold");
 }
 
@@ -197,7 +203,7 @@ LogicalResult Proof::prove() {
   }
   for (int64_t done = 0; done != trips;) {
     done = trips;
-    if (failed(proveUpTo(*model, trips))) {
+    if (failed(proveUpTo(*model, trips, std::max(kFirstTrips, 2 * span + 1)))) {
       return failure();
     }
     trips = std::max(trips, 2 * span + 3);

@@ -109,7 +109,9 @@ struct ProtocolStream {
 class ProtocolGraph {
 public:
   /// Unrolls the run. Fails after an error if the kernel cannot be unrolled.
-  static mlir::FailureOr<ProtocolGraph> build(ProtocolModel &model, const ProtocolRun &run);
+  /// Without `ordered`, order() and instances() know nothing.
+  static mlir::FailureOr<ProtocolGraph> build(ProtocolModel &model, const ProtocolRun &run,
+                                              bool ordered = true);
 
   ProtocolModel *model = nullptr;
   ProtocolRun run;
@@ -210,6 +212,10 @@ mlir::FailureOr<std::vector<ProtocolLetter>> protocolLetters(ProtocolModel &mode
 /// sequence of tiles with up to `trips` trips in total, and the empty one, shortest
 /// first. Stops after more than `limit`; none after an error.
 std::vector<ProtocolRun> protocolRuns(ProtocolModel &model, int64_t trips, size_t limit = 100000);
+
+/// A few long runs in which every word of `trips` trips occurs; none if tiles of
+/// equal length make different events, or a CTA has one tile.
+std::vector<ProtocolRun> protocolLongRuns(ProtocolModel &model, int64_t trips);
 
 } // namespace fa4::tile
 
