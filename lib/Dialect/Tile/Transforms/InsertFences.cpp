@@ -422,7 +422,7 @@ void Flow::run() {
 /// pay for lies between.
 static FenceOp findFenceToJoin(Operation *op) {
   Operation *before = op->getPrevNode();
-  while (before && isa<BarrierArriveOp, NamedArriveOp>(before)) {
+  while (isa_and_nonnull<BarrierArriveOp, NamedArriveOp>(before)) {
     before = before->getPrevNode();
   }
   auto fence = dyn_cast_or_null<FenceOp>(before);
