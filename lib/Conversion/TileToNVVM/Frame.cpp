@@ -37,8 +37,8 @@ static bool runsOnOneLane(RoleOp role) {
   }
   WalkResult result = role.getBody().walk([&](Operation *op) {
     if (auto fence = dyn_cast<FenceOp>(op)) {
-      return (fence.getKinds() & wholeWarp) == FenceKind() ? WalkResult::advance()
-                                                           : WalkResult::interrupt();
+      return bitEnumContainsAny(fence.getKinds(), wholeWarp) ? WalkResult::interrupt()
+                                                             : WalkResult::advance();
     }
     bool fits =
         isa<ForEachTileOp, YieldOp, CursorOp, AdvanceOp, BarrierWaitOp, BarrierArriveOp,
