@@ -21,6 +21,10 @@ using namespace mlir;
 
 namespace fa4::tile::gpu {
 
+/// Columns of a piece: the roles that pass rows on have few registers, and ptxas
+/// loads one piece while it works on another.
+static constexpr int64_t kStreamColumns = 16;
+
 static bool touchesMemory(Operation *first, Operation *last) {
   for (Operation *op = first->getNextNode(); op != last; op = op->getNextNode()) {
     if (!isMemoryEffectFree(op)) {
@@ -32,7 +36,7 @@ static bool touchesMemory(Operation *first, Operation *last) {
 
 static std::optional<RowChain> findStream(WriteOp write, const Lowering &lowering) {
   std::optional<RowChain> chain = findRowChain(write);
-  if (!chain || tileOf(write.getValue()).getColumns() <= kPieceColumns ||
+  if (!chain || tileOf(write.getValue()).getColumns() <= kStreamColumns ||
       lowering.view(chain->read.getViewAttr()).getSpace() != Space::Tmem ||
       touchesMemory(chain->read, write)) {
     return std::nullopt;
@@ -80,8 +84,8 @@ void splitRows(Lowering &lowering, RewriterBase &rewriter) {
     OpBuilder::InsertionGuard guard(rewriter);
     rewriter.setInsertionPoint(chain.write);
     int64_t columns = tileOf(chain.write.getValue()).getColumns();
-    for (int64_t begin = 0; begin < columns; begin += kPieceColumns) {
-      emitPiece(rewriter, lowering, chain, begin, std::min(kPieceColumns, columns - begin));
+    for (int64_t begin = 0; begin < columns; begin += kStreamColumns) {
+      emitPiece(rewriter, lowering, chain, begin, std::min(kStreamColumns, columns - begin));
     }
     rewriter.eraseOp(chain.write);
     for (Operation *op : chain.ops) {

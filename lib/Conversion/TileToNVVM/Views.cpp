@@ -61,11 +61,15 @@ RowPlace::RowPlace(ImplicitLocOpBuilder &b, const Lowering &lowering, Operation 
     return;
   }
   panelPitch = getPanelPitch(view);
-  row = arith::MulIOp::create(b, role.thread, i32(swizzle));
+  // Opaque, so that the chunks' places are computed here: hoisted out of the loop
+  // over tiles they take as many registers as the swizzle has chunks.
+  Value thread = emitPtx(b, b.getI32Type(), role.thread, "mov.b32 $0, $1;", "=r,r",
+                         /*hasSideEffects=*/true);
+  row = arith::MulIOp::create(b, thread, i32(swizzle));
   // Of a byte's number in the panel, bits 4 and up are changed by bits 7 and up,
   // as many as the swizzle has chunks (cuTensorMap swizzle modes).
   int64_t rowsPerLine = 128 / swizzle;
-  Value line = arith::ShRUIOp::create(b, role.thread, i32(llvm::Log2_64(rowsPerLine)));
+  Value line = arith::ShRUIOp::create(b, thread, i32(llvm::Log2_64(rowsPerLine)));
   Value changed = arith::AndIOp::create(b, line, i32(swizzle / kChunkBytes - 1));
   permutation = arith::ShLIOp::create(b, changed, i32(llvm::Log2_64(kChunkBytes)));
 }

@@ -88,12 +88,12 @@ tile.kernel @softmax(%L: !gl, %c: f32, %sq: i32, %sk: i32, %nt: i32) target(#fa4
       tile.rescale @O by %a likely_one : !row
       tile.fence [tmem_stores]
       // A row that passes through registers does so in pieces.
-      // CHECK: nvvm.tcgen05.ld %{{.*}} : vector<32xi32>
-      // CHECK: llvm.fmul %{{.*}} : vector<32xf32>
-      // CHECK: llvm.fptrunc %{{.*}} : vector<32xf32> to vector<32xbf16>
-      // CHECK-COUNT-4: llvm.store %{{.*}} : vector<4xi32>, !llvm.ptr<3>
-      // CHECK: nvvm.tcgen05.ld %{{.*}} : vector<32xi32>
-      // CHECK-COUNT-4: llvm.store %{{.*}} : vector<4xi32>, !llvm.ptr<3>
+      // CHECK: nvvm.tcgen05.ld %{{.*}} : vector<16xi32>
+      // CHECK: llvm.fmul %{{.*}} : vector<16xf32>
+      // CHECK: llvm.fptrunc %{{.*}} : vector<16xf32> to vector<16xbf16>
+      // CHECK-COUNT-2: llvm.store %{{.*}} : vector<4xi32>, !llvm.ptr<3>
+      // CHECK: nvvm.tcgen05.ld %{{.*}} : vector<16xi32>
+      // CHECK-COUNT-2: llvm.store %{{.*}} : vector<4xi32>, !llvm.ptr<3>
       %o = tile.read @O : !S
       %v = tile.scale_rows %o by %l : !S, !row
       %w = tile.cast %v : !S -> !P
