@@ -56,9 +56,9 @@ public:
 
   std::string run() {
     using Check = std::string (Checker::*)();
-    for (Check check :
-         {&Checker::checkShape, &Checker::checkHomes, &Checker::checkMemory,
-          &Checker::checkIssueOrder, &Checker::checkRoles, &Checker::checkFragments}) {
+    for (Check check : {&Checker::checkShape, &Checker::checkHomes, &Checker::checkMemory,
+                        &Checker::checkIssueOrder, &Checker::checkNamedBarriers,
+                        &Checker::checkRoles, &Checker::checkFragments}) {
       std::string problem = (this->*check)();
       if (!problem.empty()) {
         return problem;
@@ -72,6 +72,7 @@ private:
   std::string checkHomes();
   std::string checkMemory();
   std::string checkIssueOrder();
+  std::string checkNamedBarriers();
   std::string checkRoles();
   std::string checkFragments();
   std::optional<Need> needOf(const Home &home) const;
@@ -237,6 +238,19 @@ std::string Checker::checkIssueOrder() {
     if (isPartOfP(home) && home.allocation == scores->allocation) {
       return expected("the home of P", "apart from qk's on a chip without mma_issue_order",
                       "both in @" + home.allocation);
+    }
+  }
+  return "";
+}
+
+/// A named barrier has one phase at a time: it cannot tell slots apart (rule R6).
+std::string Checker::checkNamedBarriers() {
+  for (const ViaEntry &entry : schedule.via) {
+    for (const Home &home : schedule.homes) {
+      if (home.name == entry.channel && home.slots != 1) {
+        return expected("slots of '" + home.name + "'", "1 with a named barrier in via",
+                        llvm::Twine(home.slots));
+      }
     }
   }
   return "";

@@ -137,6 +137,18 @@ TEST(ScheduleCheck, Homes) {
             "expected homes in @o_mem to be in one memory, but got smem and tmem");
 }
 
+TEST(ScheduleCheck, NamedBarriersServeOneSlot) {
+  const ForwardProblem problem{64, 64};
+  Schedule schedule = buildOrDie(problem, blackwell(), {128, 128, 2});
+  for (Home &home : schedule.homes) {
+    home.slots = home.name == "alpha" ? 2 : home.slots;
+  }
+  EXPECT_EQ(check(problem, schedule, blackwell()),
+            "expected slots of 'alpha' to be 1 with a named barrier in via, but got 2");
+  schedule.via.clear();
+  EXPECT_EQ(check(problem, schedule, blackwell()), "");
+}
+
 // The form that overlaps P with S leans on an order that the ISA does not
 // promise; a chip that denies it makes the schedule an error.
 TEST(ScheduleCheck, IssueOrder) {

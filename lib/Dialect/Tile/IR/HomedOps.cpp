@@ -45,14 +45,6 @@ LogicalResult InlinedStepOp::verify() {
   return success();
 }
 
-LogicalResult InlinedStepOp::verifyRegions() {
-  if (getYield().getValues().getTypes() != getOutputs().getTypes()) { // inlined_step C1
-    return getYield().emitOpError() << "expected yielded types to be " << getOutputs().getTypes()
-                                    << ", but got " << getYield().getValues().getTypes();
-  }
-  return success();
-}
-
 OperandRange InlinedStepOp::getEntrySuccessorOperands(RegionSuccessor successor) {
   return successor.isParent() ? OperandRange(getPassed()) : getPassed().take_front(0);
 }

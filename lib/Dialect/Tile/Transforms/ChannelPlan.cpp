@@ -59,6 +59,7 @@ private:
 
   LogicalResult collect();
   LogicalResult findTaker(Entry &entry);
+  LogicalResult refuseTwo(const Entry &entry, InlinedStepOp taker);
   bool isWrittenInPlace(KeepOp keep, const Role *role);
   void formChannels();
   void formHandOvers();
@@ -98,6 +99,18 @@ bool Planner::isWrittenInPlace(KeepOp keep, const Role *role) {
   });
 }
 
+/// One slot is given back by one role: another that takes it would need its own.
+LogicalResult Planner::refuseTwo(const Entry &entry, InlinedStepOp taker) {
+  KeepOp keep = entry.keep;
+  InFlightDiagnostic error = taker.emitError()
+                             << "expected one role to take " << keep.getViewAttr() << " from role '"
+                             << entry.from->name << "', but got '" << entry.to->name << "' and '"
+                             << getRoleOf(taker)->name << "'";
+  InlinedStepOp other = entry.taker;
+  error.attachNote(other.getLoc()) << "'" << other.getStepName() << "' takes it, too";
+  return error;
+}
+
 LogicalResult Planner::findTaker(Entry &entry) {
   for (Value copy : getCopies(entry.keep.getResult())) {
     for (const OperandChain &chain : getUseChains(copy)) {
@@ -107,13 +120,7 @@ LogicalResult Planner::findTaker(Entry &entry) {
         continue;
       }
       if (entry.to && entry.to != role) {
-        InFlightDiagnostic error = taker.emitError()
-                                   << "expected one role to take " << entry.keep.getViewAttr()
-                                   << " from role '" << entry.from->name << "', but got '"
-                                   << entry.to->name << "' and '" << role->name << "'";
-        error.attachNote(entry.taker.getLoc())
-            << "'" << entry.taker.getStepName() << "' takes it, too";
-        return error;
+        return refuseTwo(entry, taker);
       }
       if (!entry.to) {
         entry.to = role;
@@ -139,6 +146,15 @@ LogicalResult Planner::collect() {
     }
     entryOf[keep.getResult()] = static_cast<unsigned>(entries.size());
     entries.push_back(entry);
+  }
+  for (const Entry &entry : entries) {
+    for (const Entry &other : entries) {
+      KeepOp first = entry.keep, second = other.keep;
+      if (entry.to && other.to && entry.from == other.from && entry.to != other.to &&
+          overlap.shared(first.getView(), second.getView())) {
+        return refuseTwo(entry, other.taker);
+      }
+    }
   }
   // A sum in the making goes with the sum.
   for (Entry &entry : entries) {
@@ -310,11 +326,6 @@ LogicalResult Planner::placeTaking(Taking &taking) {
     return getStepOf(chain.use->getOwner()) == step;
   });
   StringRef view = plan.handOvers[taking.handOvers.front()].keeps[0].getView();
-  if (taking.mayBeNone && !(isOneStep && step.getUnless())) {
-    return step.emitError() << "expected '" << step.getStepName()
-                            << "' to stand under 'unless' where nobody has handed @" << view
-                            << " over yet";
-  }
   for (Entry &entry : entries) {
     if (entry.isOver && getStepOf(entry.keep) == step && isOneStep &&
         entry.keep.getView() == view) {
@@ -324,7 +335,10 @@ LogicalResult Planner::placeTaking(Taking &taking) {
   // Copies out of shared memory are waited for by who releases: at the end.
   bool isStored = llvm::any_of(
       taking.uses, [](const OperandChain &chain) { return isa<StoreOp>(chain.use->getOwner()); });
-  taking.isInside = isOneStep && (!step.getUnless() || taking.mayBeNone) && !isStored;
+  // What a loop takes in every trip is waited for in front of it.
+  Block *block = taking.carriers[0].getParentBlock();
+  taking.isInside = isOneStep && step->getBlock() == block &&
+                    (!step.getUnless() || taking.mayBeNone) && !isStored;
   PlannedChannel &channel = plan.channels[taking.channel];
   channel.isEmptiedByThreads |= !taking.isByEngine();
   channel.isEmptiedByProducts |=
@@ -332,7 +346,6 @@ LogicalResult Planner::placeTaking(Taking &taking) {
   if (taking.isInside) {
     return success();
   }
-  Block *block = taking.carriers[0].getParentBlock();
   for (const OperandChain &chain : taking.uses) {
     Operation *op = getAncestorIn(block, chain.use->getOwner());
     if (!op) {

@@ -163,6 +163,14 @@ private:
 
 } // namespace
 
+/// Whether the matrix or copy unit may still be at it when the user's op is over.
+static bool isUsedByEngine(const Change &change) {
+  return llvm::any_of(change.users, [](Operation *op) {
+    return isa<UseOp>(op) &&
+           llvm::any_of(op->getUsers(), [](Operation *user) { return isa<MmaOp, StoreOp>(user); });
+  });
+}
+
 LogicalResult Orderer::refuse(const Change &change, StringRef rule) {
   InFlightDiagnostic error = change.writers[0]->emitError()
                              << "expected @" << change.writer.view << ", which lies over @"
@@ -195,11 +203,6 @@ ChannelOp Orderer::getEmptyChannel(const Change &change, bool isFullAtStart) {
     return builder.getArrayAttr(
         Attribute(EndAttr::get(context, FlatSymbolRefAttr::get(context, role->name), tie)));
   };
-  bool isByProduct = llvm::any_of(
-      change.users, [](Operation *op) { return op->hasOneUse() && isa<MmaOp>(*op->user_begin()); });
-  bool isByStore = llvm::any_of(change.users, [](Operation *op) {
-    return op->hasOneUse() && isa<StoreOp>(*op->user_begin());
-  });
   auto byThreads = [&](bool isByEngine, const Role *role) {
     return isByEngine || role->warps == 1 ? ArrivalAttr()
                                           : ArrivalAttr::get(context, Arrival::Thread);
@@ -215,7 +218,7 @@ ChannelOp Orderer::getEmptyChannel(const Change &change, bool isFullAtStart) {
   channel = ChannelOp::create(builder, change.writers[0]->getLoc(), builder.getStringAttr(name),
                               builder.getI64IntegerAttr(user->family), builder.getI64IntegerAttr(1),
                               endOf(change.user.role), endOf(change.writer.role), ArrayAttr(),
-                              byThreads(isByProduct || isByStore, change.user.role),
+                              byThreads(isUsedByEngine(change), change.user.role),
                               byThreads(/*isByEngine=*/false, change.writer.role), starts);
   return channel;
 }
@@ -246,7 +249,8 @@ LogicalResult Orderer::tell(const Change &change) {
   IntegerAttr element = change.user.element;
   builder.setInsertionPointAfter(after);
   auto token = AcquireOp::create(builder, after->getLoc(), channel.getSymName(), Value(), element);
-  CommitOp::create(builder, after->getLoc(), token.getToken(), ValueRange(), /*after_all=*/false);
+  CommitOp::create(builder, after->getLoc(), token.getToken(), ValueRange(),
+                   /*after_all=*/isUsedByEngine(change));
   Value handle = cast<KeepOp>(firstWriter).getHandle();
   auto acquire = handle.getDefiningOp<AcquireOp>();
   InlinedStepOp step = getStepOf(firstWriter);

@@ -82,6 +82,14 @@ void HomeMaker::formClasses() {
     for (Value copy : getCopies(entry.value)) {
       unite(entry.value, copy);
     }
+    // What a loop leaves is what its steps made.
+    for (Value origin : getOrigins(entry.value)) {
+      if (origin.getDefiningOp() && getStepOf(origin.getDefiningOp())) {
+        for (Value copy : getCopies(origin)) {
+          unite(entry.value, copy);
+        }
+      }
+    }
     if (auto mma = entry.value.getDefiningOp<MmaOp>(); mma && mma.getOnto()) {
       unite(entry.value, mma.getOnto());
     }
@@ -227,8 +235,13 @@ LogicalResult HomeMaker::checkSpace(HomeClass &home) {
     return failure();
   }
   for (unsigned index : home.members) {
-    if (isa_and_present<LoadOp>(kept[index].value.getDefiningOp()) &&
-        failed(expect(Space::Smem, "copied from global memory"))) {
+    Value value = kept[index].value;
+    bool isStored = llvm::any_of(getCopies(value), [](Value copy) {
+      return llvm::any_of(getDirectUses(copy),
+                          [](OpOperand *use) { return isa<StoreOp>(use->getOwner()); });
+    });
+    if ((isStored || isa_and_present<LoadOp>(value.getDefiningOp())) &&
+        failed(expect(Space::Smem, "copied from or to global memory"))) {
       return failure();
     }
   }

@@ -91,9 +91,10 @@ LogicalResult RingWalk::visitAcquire(AcquireOp acquire) {
 LogicalResult RingWalk::visitWait(WaitOp wait) {
   Ring &ring = getRing(wait.getChannelAttr(), wait.getStaticElementAttr());
   if (ring.waited >= ring.committed) {
-    return wait.emitOpError() << "expected hand-over " << ring.waited << " of "
-                              << wait.getChannelAttr()
-                              << " to come before it is waited for, but got " << ring.committed;
+    return wait.emitError() << "expected hand-over " << ring.waited << " of "
+                            << wait.getChannelAttr()
+                            << " to come before a step waits for it, but got " << ring.committed
+                            << "; a step that may find none stands under 'unless'";
   }
   label(wait.getToken(), ring, ring.waited++);
   return success();

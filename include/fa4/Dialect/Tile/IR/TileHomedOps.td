@@ -39,7 +39,8 @@ def Tile_InlinedStepOp : Tile_NamedOp<"inlined_step", "r", Tile_BetweenPhases, [
     ```
 
     Constraints:
-    * (C1) the yielded values have the types of the results;
+    * (C1) the yielded values have the types of the results (checked by the
+      interface of region branches);
     * (C2) with `unless`, the passed values have the types of the results; without,
       nothing is passed;
     * (C3) the index is not negative.
@@ -54,7 +55,6 @@ def Tile_InlinedStepOp : Tile_NamedOp<"inlined_step", "r", Tile_BetweenPhases, [
     (`->` `(` type($outputs)^ `)`)? attr-dict-with-keyword $body
   }];
   let hasVerifier = 1;
-  let hasRegionVerifier = 1;
   let extraClassDeclaration = nameResults # [{
     YieldOp getYield();
     /// The step's name as schedules and diagnostics write it: `qk[0]`, `load_k`.
