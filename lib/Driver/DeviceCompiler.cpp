@@ -48,22 +48,29 @@ namespace {
 struct Stretch {
   DeviceLevel end;
   llvm::StringLiteral stage, description;
-  void (*build)(OpPassManager &manager);
+  void (*build)(OpPassManager &manager, const TileToNVVMOptions &options);
 };
 } // namespace
 
-static void buildToTile(OpPassManager &manager) {
-  buildAttnToTilePipeline(manager, AttnToTileOptions());
-}
-
 LogicalResult DeviceCompiler::lowerTo(DeviceLevel level) {
-  static constexpr Stretch stretches[] = {
-      {DeviceLevel::T0, "t0", "tile programs of one thread", buildToTile},
+  static const Stretch stretches[] = {
+      {DeviceLevel::T0, "t0", "tile programs of one thread",
+       [](OpPassManager &manager, const TileToNVVMOptions &) {
+         buildAttnToTilePipeline(manager, AttnToTileOptions());
+       }},
       {DeviceLevel::T1, "t1", "roles and channels", buildTileToRolesPipeline},
-      {DeviceLevel::Barriers, "t2-lowered", "barriers", buildRolesToBarriersPipeline},
+      {DeviceLevel::Barriers, "t2-lowered", "barriers",
+       [](OpPassManager &manager, const TileToNVVMOptions &) {
+         buildRolesToBarriersPipeline(manager);
+       }},
       {DeviceLevel::T2, "t2", "placed barriers and fences", buildSimplifyBarriersPipeline},
-      {DeviceLevel::Machine, "nvvm", "the machine's dialects", buildPlacedToNVVMPipeline},
+      {DeviceLevel::Machine, "nvvm", "the machine's dialects",
+       [](OpPassManager &manager, const TileToNVVMOptions &) {
+         buildPlacedToNVVMPipeline(manager);
+       }},
   };
+  TileToNVVMOptions pipeline;
+  pipeline.prove = options.prove;
   DeviceLevel current = levelOf(module);
   for (const Stretch &stretch : stretches) {
     if (stretch.end <= current || stretch.end > level) {
@@ -77,7 +84,7 @@ LogicalResult DeviceCompiler::lowerTo(DeviceLevel level) {
     }
     auto start = Clock::now();
     PassManager manager(module.getContext());
-    stretch.build(manager);
+    stretch.build(manager, pipeline);
     if (failed(manager.run(module))) {
       return failure();
     }

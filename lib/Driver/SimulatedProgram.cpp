@@ -17,8 +17,10 @@ using namespace mlir;
 
 namespace fa4::driver {
 
-llvm::Expected<std::unique_ptr<SimulatedProgram>>
-SimulatedProgram::create(ModuleOp module, const Entry &entry, const TargetInfo &target) {
+llvm::Expected<std::unique_ptr<SimulatedProgram>> SimulatedProgram::create(ModuleOp module,
+                                                                           const Entry &entry,
+                                                                           const TargetInfo &target,
+                                                                           DeviceOptions options) {
   OwningOpRef<ModuleOp> copy(cast<ModuleOp>(module->clone()));
   std::vector<std::string> names;
   for (unsigned number = 0; number < entry.getNumArguments(); ++number) {
@@ -27,7 +29,7 @@ SimulatedProgram::create(ModuleOp module, const Entry &entry, const TargetInfo &
   auto refuse = [] {
     return llvm::createStringError("expected the module to compile, but got the errors above");
   };
-  DeviceCompiler compiler(*copy, target);
+  DeviceCompiler compiler(*copy, target, options);
   if (failed(compiler.lowerTo(DeviceLevel::Machine))) {
     return refuse();
   }

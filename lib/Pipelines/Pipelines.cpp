@@ -54,7 +54,7 @@ void fa4::buildAttnToCPUPipeline(OpPassManager &manager, const AttnToTileOptions
   manager.addPass(createConvertTileToCPU());
 }
 
-void fa4::buildTileToRolesPipeline(OpPassManager &manager) {
+void fa4::buildTileToRolesPipeline(OpPassManager &manager, const TileToNVVMOptions &options) {
   // Still one logical thread: what lives where, and what is handed over.
   OpPassManager &kernels = manager.nest<tile::KernelOp>();
   kernels.addPass(tile::createTileAssignMemory());
@@ -64,7 +64,9 @@ void fa4::buildTileToRolesPipeline(OpPassManager &manager) {
   kernels.addPass(tile::createTileSplitRange());
   kernels.addPass(tile::createTileStreamRows());
   manager.addPass(tile::createTileVerifyT1());
-  manager.addPass(tile::createTileVerifyProtocol());
+  if (options.prove) {
+    manager.addPass(tile::createTileVerifyProtocol());
+  }
 }
 
 void fa4::buildRolesToBarriersPipeline(OpPassManager &manager) {
@@ -77,13 +79,15 @@ void fa4::buildRolesToBarriersPipeline(OpPassManager &manager) {
   kernels.addPass(tile::createTileLowerAsync());
 }
 
-void fa4::buildSimplifyBarriersPipeline(OpPassManager &manager) {
+void fa4::buildSimplifyBarriersPipeline(OpPassManager &manager, const TileToNVVMOptions &options) {
   // T2: every address, count and phase known.
   OpPassManager &kernels = manager.nest<tile::KernelOp>();
   kernels.addPass(tile::createTileSimplifyBarriers());
   kernels.addPass(tile::createTileInsertFences());
   manager.addPass(tile::createTileVerifyT2());
-  manager.addPass(tile::createTileVerifyProtocol());
+  if (options.prove) {
+    manager.addPass(tile::createTileVerifyProtocol());
+  }
 }
 
 void fa4::buildPlacedToNVVMPipeline(OpPassManager &manager) {
@@ -93,16 +97,16 @@ void fa4::buildPlacedToNVVMPipeline(OpPassManager &manager) {
   manager.addPass(createCSEPass());
 }
 
-void fa4::buildTileToNVVMPipeline(OpPassManager &manager) {
-  buildTileToRolesPipeline(manager);
+void fa4::buildTileToNVVMPipeline(OpPassManager &manager, const TileToNVVMOptions &options) {
+  buildTileToRolesPipeline(manager, options);
   buildRolesToBarriersPipeline(manager);
-  buildSimplifyBarriersPipeline(manager);
+  buildSimplifyBarriersPipeline(manager, options);
   buildPlacedToNVVMPipeline(manager);
 }
 
-void fa4::buildFullPipeline(OpPassManager &manager) {
+void fa4::buildFullPipeline(OpPassManager &manager, const TileToNVVMOptions &options) {
   buildAttnToTilePipeline(manager, AttnToTileOptions());
-  buildTileToNVVMPipeline(manager);
+  buildTileToNVVMPipeline(manager, options);
 }
 
 void fa4::registerPipelines() {
@@ -111,7 +115,8 @@ void fa4::registerPipelines() {
       buildAttnToTilePipeline);
   PassPipelineRegistration<AttnToTileOptions>(
       "fa4-attn-to-cpu", "attention to host loops on upstream dialects", buildAttnToCPUPipeline);
-  PassPipelineRegistration<>("fa4-tile-to-nvvm", "T0 kernels to the machine's dialects",
-                             buildTileToNVVMPipeline);
-  PassPipelineRegistration<>("fa4-full", "attention to the machine's dialects", buildFullPipeline);
+  PassPipelineRegistration<TileToNVVMOptions>(
+      "fa4-tile-to-nvvm", "T0 kernels to the machine's dialects", buildTileToNVVMPipeline);
+  PassPipelineRegistration<TileToNVVMOptions>("fa4-full", "attention to the machine's dialects",
+                                              buildFullPipeline);
 }

@@ -33,11 +33,16 @@ struct StageTime {
   double seconds = 0.0;
 };
 
+struct DeviceOptions {
+  /// Prove the protocol of every kernel, at T1 and at T2.
+  bool prove = true;
+};
+
 class DeviceCompiler {
 public:
   /// Works on `module` in place.
-  DeviceCompiler(mlir::ModuleOp module, TargetInfo target)
-      : module(module), target(std::move(target)) {}
+  DeviceCompiler(mlir::ModuleOp module, TargetInfo target, DeviceOptions options = {})
+      : module(module), target(std::move(target)), options(options) {}
 
   mlir::LogicalResult lowerTo(DeviceLevel level);
 
@@ -60,6 +65,7 @@ private:
 
   mlir::ModuleOp module;
   TargetInfo target;
+  DeviceOptions options;
   std::vector<StageTime> times;
   std::vector<KernelReport> kernels;
   llvm::StringMap<llvm::SmallVector<runtime::Access>> access;

@@ -27,8 +27,10 @@ struct SimulationOptions {
 class SimulatedProgram {
 public:
   /// Compiles a copy of `module`, whose entry is `entry`, for the chip of `target`.
-  static llvm::Expected<std::unique_ptr<SimulatedProgram>>
-  create(mlir::ModuleOp module, const Entry &entry, const TargetInfo &target);
+  static llvm::Expected<std::unique_ptr<SimulatedProgram>> create(mlir::ModuleOp module,
+                                                                  const Entry &entry,
+                                                                  const TargetInfo &target,
+                                                                  DeviceOptions options = {});
 
   /// Runs the launches; what kernels write arrives in `arguments`. An error names the
   /// first fault.

@@ -33,23 +33,28 @@ void buildAttnToTilePipeline(mlir::OpPassManager &manager, const AttnToTileOptio
 /// `fa4-attn-to-cpu`: the same, then to upstream dialects for the host.
 void buildAttnToCPUPipeline(mlir::OpPassManager &manager, const AttnToTileOptions &options);
 
+struct TileToNVVMOptions : public mlir::PassPipelineOptions<TileToNVVMOptions> {
+  Option<bool> prove{*this, "prove", llvm::cl::desc("prove the protocol, at T1 and at T2"),
+                     llvm::cl::init(true)};
+};
+
 /// T0 to T1: memory, channels, roles.
-void buildTileToRolesPipeline(mlir::OpPassManager &manager);
+void buildTileToRolesPipeline(mlir::OpPassManager &manager, const TileToNVVMOptions &options);
 
 /// T1 to T2: every byte, column, register and barrier placed.
 void buildRolesToBarriersPipeline(mlir::OpPassManager &manager);
 
 /// T2 as it came from lowering: what is implied goes, fences come.
-void buildSimplifyBarriersPipeline(mlir::OpPassManager &manager);
+void buildSimplifyBarriersPipeline(mlir::OpPassManager &manager, const TileToNVVMOptions &options);
 
 /// T2 to the machine's dialects.
 void buildPlacedToNVVMPipeline(mlir::OpPassManager &manager);
 
 /// `fa4-tile-to-nvvm`: T0 to the machine's dialects, the four above.
-void buildTileToNVVMPipeline(mlir::OpPassManager &manager);
+void buildTileToNVVMPipeline(mlir::OpPassManager &manager, const TileToNVVMOptions &options);
 
 /// `fa4-full`: attention to the machine's dialects.
-void buildFullPipeline(mlir::OpPassManager &manager);
+void buildFullPipeline(mlir::OpPassManager &manager, const TileToNVVMOptions &options);
 
 /// Registers the pipelines under their names.
 void registerPipelines();

@@ -50,6 +50,7 @@ cl::opt<bool> verbose("verbose", cl::desc("A line for every case"));
 cl::opt<bool> list("list", cl::desc("Print the cases and run nothing"));
 cl::opt<std::string> target("target", cl::desc("Where the kernels run: on this CPU, or simulated"),
                             cl::value_desc("cpu or a chip"), cl::init("cpu"));
+cl::opt<bool> prove("prove", cl::desc("Prove the protocol of simulated kernels"), cl::init(true));
 cl::opt<bool> printModules("print-modules", cl::desc("Print the cases' modules and run nothing"));
 cl::opt<std::string> deepFile("deep", cl::desc("Walk the full product; progress and result file"),
                               cl::value_desc("deep.csv"));
@@ -155,7 +156,8 @@ llvm::Error Judge::compile(mlir::ModuleOp planned) {
   if (!entry) {
     return entry.takeError();
   }
-  auto compiled = SimulatedProgram::create(planned, *entry, lookupTargetAttr(planned).getInfo());
+  auto compiled =
+      SimulatedProgram::create(planned, *entry, lookupTargetAttr(planned).getInfo(), {prove});
   if (!compiled) {
     return llvm::createStringError(llvm::toString(compiled.takeError()) + complaints);
   }
