@@ -56,17 +56,28 @@ FailureOr<std::vector<ProtocolLetter>> fa4::tile::protocolLetters(ProtocolModel 
   return result;
 }
 
-std::vector<ProtocolRun> fa4::tile::protocolRuns(ProtocolModel &model, int64_t trips,
-                                                 size_t limit) {
-  FailureOr<std::vector<ProtocolLetter>> found = protocolLetters(model, trips);
-  if (failed(found)) {
+std::vector<ProtocolRun> fa4::tile::protocolRuns(ProtocolModel &model, int64_t trips) {
+  FailureOr<std::vector<ProtocolLetter>> letters = protocolLetters(model, trips);
+  if (failed(letters)) {
     return {};
   }
-  const std::vector<ProtocolLetter> &letters = *found;
+  std::vector<ProtocolRun> runs = protocolWords(model, *letters, trips);
+  // One that stands for its letter is there already.
+  for (const ProtocolLetter &letter : *letters) {
+    for (const TileNumbers &tile : ArrayRef<TileNumbers>(letter.tiles).drop_front()) {
+      runs.push_back({tile});
+    }
+  }
+  return runs;
+}
+
+std::vector<ProtocolRun> fa4::tile::protocolWords(ProtocolModel &model,
+                                                  ArrayRef<ProtocolLetter> letters, int64_t trips,
+                                                  size_t limit, int64_t least) {
   std::vector<ProtocolRun> runs{{}};
   for (const ProtocolLetter &letter : letters) {
-    for (const TileNumbers &tile : letter.tiles) {
-      runs.push_back({tile});
+    if (letter.trips <= trips) {
+      runs.push_back({letter.tiles.front()});
     }
   }
   if (model.kernel.getSchedule().getPlan().work == WorkKind::OnePerCluster) {
@@ -96,7 +107,7 @@ std::vector<ProtocolRun> fa4::tile::protocolRuns(ProtocolModel &model, int64_t t
       }
     }
   };
-  for (int64_t total = 2; total <= trips; ++total) {
+  for (int64_t total = std::max<int64_t>(least, 2); total <= trips; ++total) {
     extend(total);
   }
   return runs;
@@ -124,13 +135,13 @@ static std::vector<bool> deBruijnWord(int64_t length) {
   return sequence;
 }
 
-std::vector<ProtocolRun> fa4::tile::protocolLongRuns(ProtocolModel &model, int64_t trips) {
+std::vector<ProtocolRun>
+fa4::tile::protocolLongRuns(ProtocolModel &model, ArrayRef<ProtocolLetter> letters, int64_t trips) {
   if (model.kernel.getSchedule().getPlan().work == WorkKind::OnePerCluster) {
     return {};
   }
-  // A tile may be two trips longer than a window of nothing but its inside.
-  FailureOr<std::vector<ProtocolLetter>> letters = protocolLetters(model, trips + 2);
-  if (failed(letters) || static_cast<int64_t>(letters->size()) != trips + 2) {
+  // A window of nothing but the inside of a tile has its first trip before it.
+  if (static_cast<int64_t>(letters.size()) != trips + 1) {
     return {};
   }
   std::vector<bool> starts = deBruijnWord(trips);
@@ -145,7 +156,7 @@ std::vector<ProtocolRun> fa4::tile::protocolLongRuns(ProtocolModel &model, int64
     ++open;
   }
   sizes.push_back(open);
-  std::vector<size_t> next(letters->size(), 0);
+  std::vector<size_t> next(letters.size(), 0);
   std::vector<ProtocolRun> runs;
   constexpr int64_t kTripsPerRun = 256;
   for (size_t first = 0; first < sizes.size();) {
@@ -153,7 +164,7 @@ std::vector<ProtocolRun> fa4::tile::protocolLongRuns(ProtocolModel &model, int64
     int64_t length = 0;
     size_t tile = first;
     for (; tile < sizes.size() && length < kTripsPerRun; ++tile) {
-      const std::vector<TileNumbers> &tiles = (*letters)[sizes[tile] - 1].tiles;
+      const std::vector<TileNumbers> &tiles = letters[sizes[tile] - 1].tiles;
       run.push_back(tiles[next[sizes[tile] - 1]++ % tiles.size()]);
       length += sizes[tile];
     }

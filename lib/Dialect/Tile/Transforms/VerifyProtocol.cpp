@@ -46,9 +46,9 @@ public:
   LogicalResult prove();
 
 private:
-  /// Checks runs in which every word of up to `trips` trips occurs, and those of up
-  /// to `whole` trips are whole runs.
-  LogicalResult proveUpTo(ProtocolModel &model, int64_t trips, int64_t whole);
+  /// Checks runs in which every word of up to `trips` trips occurs, those of `prefix`
+  /// trips at the start of a run, and those of up to `whole` trips as whole runs.
+  LogicalResult proveUpTo(ProtocolModel &model, int64_t trips, int64_t whole, int64_t prefix);
   /// That no loop waits for itself, however many trips it makes.
   LogicalResult proveLoops(ProtocolModel &model, int64_t trips);
   LogicalResult checkOne(ProtocolModel &model, const ProtocolRun &run);
@@ -58,6 +58,7 @@ private:
   KernelOp kernel;
   int64_t maxRuns;
   int64_t numRuns = 0;
+  std::vector<ProtocolLetter> letters;
   /// Trips that the certificates found so far span.
   int64_t span = 0;
   llvm::DenseSet<std::tuple<Operation *, Operation *, int>> classes;
@@ -102,17 +103,21 @@ LogicalResult Proof::checkOne(ProtocolModel &model, const ProtocolRun &run) {
   return success();
 }
 
-LogicalResult Proof::proveUpTo(ProtocolModel &model, int64_t trips, int64_t whole) {
-  std::vector<ProtocolRun> longRuns = protocolLongRuns(model, trips);
+LogicalResult Proof::proveUpTo(ProtocolModel &model, int64_t trips, int64_t whole, int64_t prefix) {
+  FailureOr<std::vector<ProtocolLetter>> found = protocolLetters(model, trips + 1);
+  if (failed(found)) {
+    return failure();
+  }
+  letters = std::move(*found);
+  std::vector<ProtocolRun> longRuns = protocolLongRuns(model, letters, trips);
   std::vector<ProtocolRun> runs =
-      protocolRuns(model, longRuns.empty() ? trips : std::min(trips, whole), maxRuns);
-  if (!runs.empty()) {
-    runs.insert(runs.end(), longRuns.begin(), longRuns.end());
+      protocolWords(model, letters, longRuns.empty() ? trips : std::min(trips, whole), maxRuns);
+  if (!longRuns.empty() && prefix > whole && prefix <= trips) {
+    std::vector<ProtocolRun> prefixes = protocolWords(model, letters, prefix, maxRuns, prefix);
+    runs.insert(runs.end(), prefixes.begin(), prefixes.end());
   }
+  runs.insert(runs.end(), longRuns.begin(), longRuns.end());
   numRuns = static_cast<int64_t>(runs.size());
-  if (runs.empty()) {
-    return failure(); // after an error of the unrolling
-  }
   if (numRuns > maxRuns) {
     return kernel.emitOpError() << "expected the proof of the protocol to need at most " << maxRuns
                                 << " runs, but got more of up to " << trips
@@ -128,14 +133,13 @@ LogicalResult Proof::proveUpTo(ProtocolModel &model, int64_t trips, int64_t whol
 
 LogicalResult Proof::proveLoops(ProtocolModel &model, int64_t trips) {
   ProtocolLoopGraph loops;
-  FailureOr<std::vector<ProtocolLetter>> letters = protocolLetters(model, trips);
-  if (failed(letters)) {
-    return failure();
-  }
-  for (const ProtocolLetter &letter : *letters) {
+  for (const ProtocolLetter &letter : letters) {
+    if (letter.trips != trips) {
+      continue;
+    }
     for (const TileNumbers &tile : letter.tiles) {
       FailureOr<ProtocolGraph> graph = ProtocolGraph::build(model, {tile}, /*ordered=*/false);
-      if (letter.trips == trips && succeeded(graph)) {
+      if (succeeded(graph)) {
         loops.add(*graph);
       }
     }
@@ -203,7 +207,7 @@ LogicalResult Proof::prove() {
   }
   for (int64_t done = 0; done != trips;) {
     done = trips;
-    if (failed(proveUpTo(*model, trips, std::max(kFirstTrips, 2 * span + 1)))) {
+    if (failed(proveUpTo(*model, trips, std::max(kFirstTrips, span + 2), 2 * span + 1))) {
       return failure();
     }
     trips = std::max(trips, 2 * span + 3);

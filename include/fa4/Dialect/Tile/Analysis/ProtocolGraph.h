@@ -208,14 +208,21 @@ struct ProtocolLetter {
 /// All letters of at most `trips` trips.
 mlir::FailureOr<std::vector<ProtocolLetter>> protocolLetters(ProtocolModel &model, int64_t trips);
 
-/// The runs that decide for all lengths (docs/Dialects/Tile/Protocol.md): every
-/// sequence of tiles with up to `trips` trips in total, and the empty one, shortest
-/// first. Stops after more than `limit`; none after an error.
-std::vector<ProtocolRun> protocolRuns(ProtocolModel &model, int64_t trips, size_t limit = 100000);
+/// Every sequence of tiles with up to `trips` trips in total, one tile of each letter
+/// at a time, the empty one, and every tile by itself; none after an error.
+std::vector<ProtocolRun> protocolRuns(ProtocolModel &model, int64_t trips);
 
-/// A few long runs in which every word of `trips` trips occurs; none if tiles of
-/// equal length make different events, or a CTA has one tile.
-std::vector<ProtocolRun> protocolLongRuns(ProtocolModel &model, int64_t trips);
+/// The words over `letters` with `least` to `trips` trips in total, the letters, and the
+/// empty word, shortest first; of one letter if a CTA has one tile. Stops after more
+/// than `limit`.
+std::vector<ProtocolRun> protocolWords(ProtocolModel &model, llvm::ArrayRef<ProtocolLetter> letters,
+                                       int64_t trips, size_t limit = 100000, int64_t least = 2);
+
+/// A few long runs in which every word of `trips` trips occurs, over all letters of up to
+/// one trip more; none if tiles of equal length make different events, or a CTA has
+/// one tile.
+std::vector<ProtocolRun> protocolLongRuns(ProtocolModel &model,
+                                          llvm::ArrayRef<ProtocolLetter> letters, int64_t trips);
 
 } // namespace fa4::tile
 
