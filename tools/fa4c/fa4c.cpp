@@ -227,6 +227,9 @@ static int checkRun(ModuleOp module, const Entry &entry, llvm::ArrayRef<Argument
   if (!oracle) {
     return report(oracle.takeError(), Usage);
   }
+  if (target != "cpu") {
+    oracle->grantDeviceProducts();
+  }
   const HostArray *output = entry.findOutput("o", arguments, results);
   const HostArray *lse = entry.findOutput("lse", arguments, results);
   if (!output) {

@@ -220,6 +220,9 @@ llvm::Error Judge::judge(const Case &point) {
   if (!oracle) {
     return oracle.takeError();
   }
+  if (target != "cpu") {
+    oracle->grantDeviceProducts();
+  }
   ref::CheckReport verdict = oracle->check(*output, lse);
   if (!verdict.passed) {
     return llvm::createStringError(verdict.message);

@@ -126,6 +126,7 @@ llvm::Error Judge::check(mlir::ModuleOp module, SimulatedProgram &program, int64
   if (!oracle) {
     return oracle.takeError();
   }
+  oracle->grantDeviceProducts();
   ref::CheckReport verdict = oracle->check(*entry->findOutput("o", *arguments, {}),
                                            entry->findOutput("lse", *arguments, {}));
   return verdict.passed ? llvm::Error::success() : llvm::createStringError(verdict.message);
