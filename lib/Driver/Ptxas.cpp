@@ -126,7 +126,8 @@ llvm::Expected<PtxasReport> assemble(llvm::StringRef ptxas, llvm::StringRef chip
                                        /*SecondsToWait=*/0, /*MemoryLimit=*/0, &message);
   llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> log = llvm::MemoryBuffer::getFile(logPath);
   std::string text = log ? (*log)->getBuffer().str() : std::string();
-  fs::remove(logPath);
+  // Nothing depends on it: the system clears its temporary files.
+  (void)fs::remove(logPath);
   if (code != 0) {
     return llvm::createStringError("expected " + ptxas + " to assemble " + ptx + " for " + chip +
                                    ", but got: " + message + llvm::StringRef(text).trim());

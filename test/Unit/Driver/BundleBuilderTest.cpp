@@ -37,9 +37,10 @@ std::string moduleText(const std::string &body, const std::string &launch) {
       return
     })";
 }
-const char *kWhole = "cluster = 1, tiles = 1, persistent = false";
-const char *kLaunch = "\n tile.launch @k(%x, %n) : memref<?x?x32xbf16, strided<[?, ?, 1], offset: "
-                      "?>>, i32";
+constexpr const char *kWhole = "cluster = 1, tiles = 1, persistent = false";
+constexpr const char *kLaunch =
+    "\n tile.launch @k(%x, %n) : memref<?x?x32xbf16, strided<[?, ?, 1], offset: "
+    "?>>, i32";
 
 struct Built {
   std::optional<Bundle> bundle;

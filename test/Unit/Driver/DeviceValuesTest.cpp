@@ -193,7 +193,7 @@ TEST(DeviceValues, CastsRoundToNearestEven) {
     x->set({0, 2}, kNan);
     x->set({0, 3}, 1.0 + 0x1p-8);
     x->set({0, 4}, 1.0 + 3 * 0x1p-8);
-    for (auto [element, type] :
+    for (const auto &[element, type] :
          {std::pair<std::string, NpyType>{"bf16", NpyType::BF16}, {"f16", NpyType::F16}}) {
       auto y = runOnTile(x,
                          "%y = tile.cast %x : " + tileType(shapeText(columns, "f32")) + " -> " +

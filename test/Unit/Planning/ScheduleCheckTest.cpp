@@ -141,7 +141,8 @@ TEST(ScheduleCheck, NamedBarriersServeOneSlot) {
   const ForwardProblem problem{64, 64};
   Schedule schedule = buildOrDie(problem, blackwell(), {128, 128, 2});
   for (Home &home : schedule.homes) {
-    home.slots = home.name == "alpha" ? 2 : home.slots;
+    // The ring leaves room: the planner fills the memory with it.
+    home.slots = home.name == "alpha" ? 2 : home.allocation == "kv_mem" ? 3 : home.slots;
   }
   EXPECT_EQ(check(problem, schedule, blackwell()),
             "expected slots of 'alpha' to be 1 with a named barrier in via, but got 2");
