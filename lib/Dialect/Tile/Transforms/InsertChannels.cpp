@@ -216,7 +216,7 @@ void Inserter::acquire(HandOver &handOver) {
 template <typename... Kinds>
 static void setInsertionPointPast(OpBuilder &builder, Operation *op) {
   Operation *last = op;
-  while (last->getNextNode() && isa<Kinds...>(last->getNextNode())) {
+  while (isa_and_nonnull<Kinds...>(last->getNextNode())) {
     last = last->getNextNode();
   }
   builder.setInsertionPointAfter(last);

@@ -189,7 +189,8 @@ std::optional<LinearForm> RangeSplitter::findCut(scf::ForOp loop) {
     SmallVector<arith::CmpIOp> tests;
     collectTests(branch.getCondition(), tests);
     for (arith::CmpIOp test : tests) {
-      if ((place = getCut(test, loop))) {
+      place = getCut(test, loop);
+      if (place) {
         return WalkResult::interrupt();
       }
     }
