@@ -72,6 +72,13 @@ SmallVector<Value> flatten(ArrayRef<ValueRange> ranges) {
   return values;
 }
 
+/// The place in shared memory that a copy names.
+template <typename OpTy, typename AdaptorTy>
+Place viewPlaceOf(OpTy op, AdaptorTy adaptor) {
+  return Place(op.getViewAttr(), op.getSlot(), adaptor.getSlot(), adaptor.getViewElement(),
+               op.getStaticViewElementAttr());
+}
+
 struct IssueLoadLowering : LoweringPattern<IssueLoadOp> {
   using LoweringPattern::LoweringPattern;
 
@@ -81,8 +88,7 @@ struct IssueLoadLowering : LoweringPattern<IssueLoadOp> {
     const RoleContext &role = lowering.role(op);
     SmallVector<Value> coordinates = flatten(adaptor.getCoordinates());
     PanelCopy copy(lowering, lowering.view(op.getViewAttr()), op.getGlobal(), coordinates);
-    Place place(op.getViewAttr(), op.getSlot(), adaptor.getSlot(), adaptor.getViewElement(),
-                op.getStaticViewElementAttr());
+    Place place = viewPlaceOf(op, adaptor);
     Place signal(op.getBarrierAttr(), op.getCursor(), adaptor.getCursor(), adaptor.getElement(),
                  op.getStaticElementAttr());
     lowering.emitByOne(b, loc, role, [&](OpBuilder &b) {
@@ -109,8 +115,7 @@ struct IssueStoreLowering : LoweringPattern<IssueStoreOp> {
     const RoleContext &role = lowering.role(op);
     SmallVector<Value> coordinates = flatten(adaptor.getCoordinates());
     PanelCopy copy(lowering, lowering.view(op.getViewAttr()), op.getGlobal(), coordinates);
-    Place place(op.getViewAttr(), op.getSlot(), adaptor.getSlot(), adaptor.getViewElement(),
-                op.getStaticViewElementAttr());
+    Place place = viewPlaceOf(op, adaptor);
     lowering.emitByOne(b, loc, role, [&](OpBuilder &b) {
       for (int64_t panel = 0; panel < copy.count(); ++panel) {
         Value source = lowering.smemPointer(b, loc, role, place, copy.byteOffset(panel));

@@ -223,13 +223,7 @@ void ChannelUnroller::access(EventId event, FlatSymbolRefAttr view, Value token,
 }
 
 EventId ChannelUnroller::finishAsync(Operation *op, EventId issue, ProtocolStream::Kind kind) {
-  unsigned index = stream(kind);
-  EventId done = addEngineEvent(op, EventKind::Done, issue);
-  for (EventId event : {issue, done}) {
-    graph.events[event].stream = static_cast<int32_t>(index);
-    graph.events[event].order = graph.streams[index].done.size();
-  }
-  graph.streams[index].done.push_back(done);
+  EventId done = addDone(op, issue, stream(kind));
   set(op->getResult(0), {static_cast<int64_t>(done)});
   return done;
 }
@@ -237,14 +231,8 @@ EventId ChannelUnroller::finishAsync(Operation *op, EventId issue, ProtocolStrea
 void ChannelUnroller::visitMma(AsyncMmaOp mma) {
   bool inMemory = mma.getAccView().has_value();
   EventId issue = addEvent(mma, EventKind::Issue);
-  bool overwrites = mma.getOverwrite();
-  if (mma.getUnless()) {
-    std::optional<ProtocolValue> skip = get(mma.getUnless());
-    overwrites = skip && skip->number != 0;
-  }
-  int64_t homes = RoleOp(actor().role).getCtas() == Ctas::Leader ? model.ctas : 1;
-  for (int64_t home = 0; home < homes; ++home) {
-    int64_t cta = homes == 1 ? actor().cta : home;
+  bool overwrites = startsFromZero(mma.getOverwrite(), mma.getUnless());
+  for (int64_t cta : homesOfProducts()) {
     if (mma.getAView()) {
       access(issue, mma.getAViewAttr(), mma.getA(), Value(), IntegerAttr(), cta, true, false, true);
     }

@@ -289,16 +289,8 @@ void PlacedUnroller::visitMma(IssueMmaOp mma) {
   }
   unsigned pipe = stream(inMemory ? ProtocolStream::Kind::Mma : ProtocolStream::Kind::Wgmma);
   EventId issue = addEvent(mma, EventKind::Issue);
-  bool overwrites = mma.getOverwrite();
-  if (mma.getUnless()) {
-    // Not known: both read and overwritten, which conflicts with everything.
-    std::optional<ProtocolValue> skip = get(mma.getUnless());
-    overwrites = skip && skip->number != 0;
-  }
-  // A pair's products read and write the memories of both CTAs.
-  int64_t homes = RoleOp(actor().role).getCtas() == Ctas::Leader ? model.ctas : 1;
-  for (int64_t home = 0; home < homes; ++home) {
-    int64_t cta = homes == 1 ? actor().cta : home;
+  bool overwrites = startsFromZero(mma.getOverwrite(), mma.getUnless());
+  for (int64_t cta : homesOfProducts()) {
     if (mma.getAView()) {
       access(issue,
              {mma.getAViewAttr(), mma.getA(), mma.getAElement(), mma.getStaticAElementAttr()}, cta,
@@ -313,13 +305,7 @@ void PlacedUnroller::visitMma(IssueMmaOp mma) {
           cta, !overwrites, true, true, FragType());
     }
   }
-  EventId done = addEngineEvent(mma, EventKind::Done, issue);
-  uint32_t number = graph.streams[pipe].done.size();
-  for (EventId event : {issue, done}) {
-    graph.events[event].stream = static_cast<int32_t>(pipe);
-    graph.events[event].order = number;
-  }
-  graph.streams[pipe].done.push_back(done);
+  addDone(mma, issue, pipe);
   if (!inMemory) {
     meet(mma, warpgroupMeeting(), warpsOf(actor().role), false);
   }
@@ -446,18 +432,12 @@ void PlacedUnroller::visit(Operation *op) {
     }
   } else if (auto store = dyn_cast<IssueStoreOp>(op)) {
     if (isFirstWarp()) {
-      unsigned bulk = stream(ProtocolStream::Kind::Bulk);
       EventId issue = addEvent(op, EventKind::Issue);
       access(issue,
              {store.getViewAttr(), store.getSlot(), store.getViewElement(),
               store.getStaticViewElementAttr()},
              actor().cta, true, false, true, FragType());
-      EventId done = addEngineEvent(op, EventKind::Done, issue);
-      for (EventId event : {issue, done}) {
-        graph.events[event].stream = static_cast<int32_t>(bulk);
-        graph.events[event].order = graph.streams[bulk].done.size();
-      }
-      graph.streams[bulk].done.push_back(done);
+      addDone(op, issue, stream(ProtocolStream::Kind::Bulk));
     }
   } else if (auto mma = dyn_cast<IssueMmaOp>(op)) {
     visitMma(mma);

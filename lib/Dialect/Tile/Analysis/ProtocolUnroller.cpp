@@ -200,6 +200,33 @@ EventId ProtocolUnroller::addEvent(Operation *op, EventKind kind) {
   return last;
 }
 
+EventId ProtocolUnroller::addDone(Operation *op, EventId issue, unsigned stream) {
+  EventId done = addEngineEvent(op, EventKind::Done, issue);
+  std::vector<EventId> &before = graph.streams[stream].done;
+  for (EventId event : {issue, done}) {
+    graph.events[event].stream = static_cast<int32_t>(stream);
+    graph.events[event].order = before.size();
+  }
+  before.push_back(done);
+  return done;
+}
+
+bool ProtocolUnroller::startsFromZero(bool overwrite, Value unless) const {
+  if (!unless) {
+    return overwrite;
+  }
+  std::optional<ProtocolValue> skip = get(unless);
+  return skip && skip->number != 0;
+}
+
+SmallVector<int64_t, 2> ProtocolUnroller::homesOfProducts() const {
+  if (RoleOp(actor().role).getCtas() != Ctas::Leader || model.ctas == 1) {
+    return {actor().cta};
+  }
+  // A pair's products read and write the memories of both CTAs.
+  return llvm::to_vector<2>(llvm::seq<int64_t>(0, model.ctas));
+}
+
 void ProtocolUnroller::addAccess(EventId event, const MemoryAccess &access) {
   graph.accesses.push_back(access);
   ++graph.events[event].numAccesses;

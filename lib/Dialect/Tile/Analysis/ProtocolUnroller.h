@@ -66,6 +66,13 @@ protected:
   unsigned stream(ProtocolStream::Kind kind) { return stream(kind, current); }
   unsigned stream(ProtocolStream::Kind kind, unsigned owner);
   ProtocolPhase &phaseOf(unsigned object, int64_t phase);
+  /// The end of what `issue` started, as the next in the order of `stream`.
+  EventId addDone(mlir::Operation *op, EventId issue, unsigned stream);
+  /// Whether a product starts from zero. Not known: it does not, and so reads and
+  /// writes, which conflicts with everything.
+  bool startsFromZero(bool overwrite, mlir::Value unless) const;
+  /// The CTAs whose memories the actor's products read and write.
+  llvm::SmallVector<int64_t, 2> homesOfProducts() const;
 
   ProtocolModel &model;
   ProtocolGraph &graph;

@@ -224,13 +224,13 @@ static bool dropDead(RoleOp role) {
   });
   // What is dead stands for nothing: a new cursor takes its last uses, until they go.
   OpBuilder builder = OpBuilder::atBlockBegin(&role.getBody().front());
-  llvm::DenseMap<Type, Value> placeholders;
+  llvm::DenseMap<Type, Value> standIns;
   auto release = [&](Value value) {
-    Value &placeholder = placeholders[value.getType()];
-    if (!placeholder) {
-      placeholder = CursorOp::create(builder, role.getLoc(), value.getType(), /*credit=*/false);
+    Value &standIn = standIns[value.getType()];
+    if (!standIn) {
+      standIn = CursorOp::create(builder, role.getLoc(), value.getType(), /*credit=*/false);
     }
-    value.replaceAllUsesWith(placeholder);
+    value.replaceAllUsesWith(standIn);
   };
   for (Operation *loop : loops) {
     llvm::BitVector dropped(loop->getNumResults());

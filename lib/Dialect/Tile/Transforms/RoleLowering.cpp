@@ -203,7 +203,16 @@ void RoleLowering::appendMapped(ValueRange values, SmallVectorImpl<Value> &to) c
   }
 }
 
-unsigned RoleLowering::mapCarried(ValueRange old, ValueRange inits, ValueRange fresh) {
+void RoleLowering::appendCarried(ValueRange values, ArrayRef<unsigned> carried, const Position &at,
+                                 SmallVectorImpl<Value> &to) const {
+  appendMapped(values, to);
+  for (unsigned number : carried) {
+    to.push_back(valueOf(number, at));
+  }
+}
+
+void RoleLowering::takeCarried(ValueRange old, ValueRange inits, ValueRange fresh,
+                               ArrayRef<unsigned> carried, Position &at) {
   unsigned next = 0;
   for (auto [value, init] : llvm::zip_equal(old, inits)) {
     if (!isa<TokenType>(value.getType())) {
@@ -216,16 +225,15 @@ unsigned RoleLowering::mapCarried(ValueRange old, ValueRange inits, ValueRange f
     }
     slots[value] = slot;
   }
-  return next;
+  for (unsigned number : carried) {
+    setClass(number, fresh[next++], at);
+  }
 }
 
 LogicalResult RoleLowering::emitFor(scf::ForOp loop, Position &at) {
   SmallVector<unsigned> carried = carriedClasses(loop);
   SmallVector<Value> inits;
-  appendMapped(loop.getInits(), inits);
-  for (unsigned number : carried) {
-    inits.push_back(valueOf(number, at));
-  }
+  appendCarried(loop.getInits(), carried, at, inits);
   auto fresh = scf::ForOp::create(builder, loop.getLoc(), mapping.lookup(loop.getLowerBound()),
                                   mapping.lookup(loop.getUpperBound()),
                                   mapping.lookup(loop.getStep()), inits);
@@ -239,35 +247,23 @@ LogicalResult RoleLowering::emitFor(scf::ForOp loop, Position &at) {
     builder.setInsertionPointToEnd(&body);
     mapping.map(loop.getInductionVar(), fresh.getInductionVar());
     Position inside = at;
-    ValueRange arguments = fresh.getRegionIterArgs();
-    unsigned first = mapCarried(loop.getRegionIterArgs(), loop.getInits(), arguments);
-    for (auto [index, number] : llvm::enumerate(carried)) {
-      setClass(number, arguments[first + index], inside);
-    }
+    takeCarried(loop.getRegionIterArgs(), loop.getInits(), fresh.getRegionIterArgs(), carried,
+                inside);
     if (failed(emitBlock(*loop.getBody(), inside))) {
       return failure();
     }
     SmallVector<Value> yields;
-    appendMapped(loop.getYieldedValues(), yields);
-    for (unsigned number : carried) {
-      yields.push_back(valueOf(number, inside));
-    }
+    appendCarried(loop.getYieldedValues(), carried, inside, yields);
     scf::YieldOp::create(builder, loop.getLoc(), yields);
   }
-  unsigned first = mapCarried(loop.getResults(), loop.getInits(), fresh.getResults());
-  for (auto [index, number] : llvm::enumerate(carried)) {
-    setClass(number, fresh.getResult(first + static_cast<unsigned>(index)), at);
-  }
+  takeCarried(loop.getResults(), loop.getInits(), fresh.getResults(), carried, at);
   return success();
 }
 
 LogicalResult RoleLowering::emitTiles(ForEachTileOp tiles, Position &at) {
   SmallVector<unsigned> carried = carriedClasses(tiles);
   SmallVector<Value> inits;
-  appendMapped(tiles.getInits(), inits);
-  for (unsigned number : carried) {
-    inits.push_back(valueOf(number, at));
-  }
+  appendCarried(tiles.getInits(), carried, at, inits);
   auto fresh = ForEachTileOp::create(builder, tiles.getLoc(), ValueRange(inits).getTypes(),
                                      tiles.getSourceAttr(), inits);
   {
@@ -280,26 +276,17 @@ LogicalResult RoleLowering::emitTiles(ForEachTileOp tiles, Position &at) {
       body->addArgument(init.getType(), init.getLoc());
     }
     Position inside = at;
-    ValueRange arguments = body->getArguments().drop_front(tiles.getNumTileArgs());
-    unsigned first = mapCarried(tiles.getIterArgs(), tiles.getInits(), arguments);
-    for (auto [index, number] : llvm::enumerate(carried)) {
-      setClass(number, arguments[first + index], inside);
-    }
+    takeCarried(tiles.getIterArgs(), tiles.getInits(),
+                body->getArguments().drop_front(tiles.getNumTileArgs()), carried, inside);
     builder.setInsertionPointToEnd(body);
     if (failed(emitBlock(tiles.getBody().front(), inside))) {
       return failure();
     }
     SmallVector<Value> yields;
-    appendMapped(tiles.getYield().getOperands(), yields);
-    for (unsigned number : carried) {
-      yields.push_back(valueOf(number, inside));
-    }
+    appendCarried(tiles.getYield().getOperands(), carried, inside, yields);
     YieldOp::create(builder, tiles.getLoc(), yields);
   }
-  unsigned first = mapCarried(tiles.getResults(), tiles.getInits(), fresh.getResults());
-  for (auto [index, number] : llvm::enumerate(carried)) {
-    setClass(number, fresh.getResult(first + static_cast<unsigned>(index)), at);
-  }
+  takeCarried(tiles.getResults(), tiles.getInits(), fresh.getResults(), carried, at);
   return success();
 }
 
@@ -318,37 +305,28 @@ LogicalResult RoleLowering::emitIf(scf::IfOp branch, Position &at) {
   bool withElse = !branch.getElseRegion().empty() || !carried.empty();
   auto fresh = scf::IfOp::create(builder, branch.getLoc(), types,
                                  mapping.lookup(branch.getCondition()), withElse);
-  for (unsigned number = 0; number < 2; ++number) {
-    if (number == 1 && !withElse) {
-      break;
+  for (auto [from, to] : llvm::zip_equal(branch->getRegions(), fresh->getRegions())) {
+    if (to.empty()) {
+      continue;
     }
     OpBuilder::InsertionGuard guard(builder);
-    Block &to = fresh->getRegion(number).front();
-    if (!to.empty()) {
-      to.back().erase();
+    if (!to.front().empty()) {
+      to.front().back().erase();
     }
-    builder.setInsertionPointToEnd(&to);
+    builder.setInsertionPointToEnd(&to.front());
     Position inside = at;
-    SmallVector<Value> yields;
-    Region &from = branch->getRegion(number);
+    ValueRange yielded;
     if (!from.empty()) {
       if (failed(emitBlock(from.front(), inside))) {
         return failure();
       }
-      appendMapped(from.front().getTerminator()->getOperands(), yields);
+      yielded = from.front().getTerminator()->getOperands();
     }
-    for (unsigned cursorClass : carried) {
-      yields.push_back(valueOf(cursorClass, inside));
-    }
+    SmallVector<Value> yields;
+    appendCarried(yielded, carried, inside, yields);
     scf::YieldOp::create(builder, branch.getLoc(), yields);
   }
-  unsigned results = branch.getNumResults();
-  for (unsigned number = 0; number < results; ++number) {
-    mapping.map(branch.getResult(number), fresh.getResult(number));
-  }
-  for (auto [index, number] : llvm::enumerate(carried)) {
-    setClass(number, fresh.getResult(results + static_cast<unsigned>(index)), at);
-  }
+  takeCarried(branch.getResults(), branch.getResults(), fresh.getResults(), carried, at);
   return success();
 }
 

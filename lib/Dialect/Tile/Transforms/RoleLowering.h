@@ -65,9 +65,13 @@ private:
   mlir::Value advance(mlir::Value cursor, Position &at);
   /// Appends the new values of `values`; tokens become their cursors, or nothing.
   void appendMapped(mlir::ValueRange values, llvm::SmallVectorImpl<mlir::Value> &to) const;
-  /// Maps old results or arguments to new ones, in the order of `appendMapped`.
-  /// `slots` are what the tokens among them were initialised with.
-  unsigned mapCarried(mlir::ValueRange old, mlir::ValueRange inits, mlir::ValueRange fresh);
+  /// The same, and behind them the values of `carried`.
+  void appendCarried(mlir::ValueRange values, llvm::ArrayRef<unsigned> carried, const Position &at,
+                     llvm::SmallVectorImpl<mlir::Value> &to) const;
+  /// Takes new results or arguments, in the order of `appendCarried`, for old ones;
+  /// `inits` are what the tokens among the old ones were initialised with.
+  void takeCarried(mlir::ValueRange old, mlir::ValueRange inits, mlir::ValueRange fresh,
+                   llvm::ArrayRef<unsigned> carried, Position &at);
   mlir::FlatSymbolRefAttr symbol(llvm::StringRef name) const {
     return mlir::FlatSymbolRefAttr::get(builder.getContext(), name);
   }
