@@ -192,7 +192,7 @@ void ProtocolSteps::needResult(OpResult result) {
     mark(op);
     need(branch.thenYield()->getOperand(index));
     need(branch.elseYield()->getOperand(index));
-  } else if (isInteger(op) || isa<CursorOp, AdvanceOp>(op)) {
+  } else if (isInteger(op) || isa<CursorOp, AdvanceOp, arith::SelectOp>(op)) {
     mark(op);
     needAll(op->getOperands());
   }

@@ -13,6 +13,8 @@
 
 #include "ProtocolSteps.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -75,6 +77,10 @@ void ProtocolUnroller::walk(Block *block) {
       if (std::optional<ProtocolValue> known = get(advance.getCursor())) {
         set(advance.getResult(), {known->number + 1, known->credit});
       }
+    } else if (auto select = dyn_cast<arith::SelectOp>(op); select && !isInteger(op)) {
+      // Replicas of a role may start at different slots.
+      bool first = require(op, select.getCondition(), "the choice of a cursor") != 0;
+      copy(first ? select.getTrueValue() : select.getFalseValue(), select.getResult());
     } else if (isInteger(op)) {
       SmallVector<int64_t, 3> operands;
       for (Value operand : op->getOperands()) {

@@ -11,6 +11,7 @@
 
 #include "Cursors.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
@@ -112,6 +113,8 @@ bool fa4::tile::startsWithCredit(Value cursor) {
       cursor = advance.getCursor();
     } else if (isLoop(op)) {
       cursor = op->getOperand(countBounds(op) + cast<OpResult>(cursor).getResultNumber());
+    } else if (auto select = dyn_cast<arith::SelectOp>(op)) {
+      cursor = select.getFalseValue(); // replicas differ in their slots only
     } else {
       auto branch = cast<scf::IfOp>(op);
       cursor = branch.thenYield().getOperand(cast<OpResult>(cursor).getResultNumber());
@@ -172,7 +175,7 @@ void fa4::tile::threadCursor(RoleOp role, ArrayRef<BarrierWaitOp> waits, bool cr
 //===----------------------------------------------------------------------===//
 
 static bool isCarrier(Operation *op) {
-  return isLoop(op) || isa<AdvanceOp, scf::IfOp, scf::YieldOp, YieldOp>(op);
+  return isLoop(op) || isa<AdvanceOp, arith::SelectOp, scf::IfOp, scf::YieldOp, YieldOp>(op);
 }
 
 /// Marks what `value` is made of.
@@ -192,6 +195,9 @@ static void markLive(Value value, llvm::DenseSet<Value> &live) {
   unsigned slot = cast<OpResult>(value).getResultNumber();
   if (auto advance = dyn_cast<AdvanceOp>(op)) {
     markLive(advance.getCursor(), live);
+  } else if (auto select = dyn_cast<arith::SelectOp>(op)) {
+    markLive(select.getTrueValue(), live);
+    markLive(select.getFalseValue(), live);
   } else if (isLoop(op)) {
     markLive(getCarried(op, slot), live);
   } else if (isa<scf::IfOp>(op)) {
@@ -249,7 +255,9 @@ static bool dropDead(RoleOp role) {
   while (again) {
     again = false;
     role.walk([&](Operation *op) {
-      if (isa<AdvanceOp, CursorOp>(op) && op->use_empty()) {
+      bool makesCursor = isa<AdvanceOp, CursorOp>(op) ||
+                         (isa<arith::SelectOp>(op) && isa<CursorType>(op->getResult(0).getType()));
+      if (makesCursor && op->use_empty()) {
         op->erase();
         again = true;
       }
