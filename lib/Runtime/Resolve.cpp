@@ -93,6 +93,7 @@ private:
 
 ResolvedTensorMap resolveMap(const TensorMapRecipe &recipe, Evaluator &evaluator) {
   ResolvedTensorMap map;
+  map.tensor = recipe.tensor;
   map.address = evaluator.address(recipe.tensor, recipe.offset);
   map.type = recipe.type;
   map.box = recipe.box;

@@ -19,6 +19,7 @@
 namespace fa4::runtime {
 
 struct ResolvedTensorMap {
+  std::string tensor; ///< whose memory it describes, for messages
   uint64_t address = 0;
   ElementType type = ElementType::BF16;
   std::vector<uint64_t> extents; ///< at least 1 each
