@@ -61,11 +61,37 @@ std::vector<ProtocolRun> fa4::tile::protocolRuns(ProtocolModel &model, int64_t t
   if (failed(letters)) {
     return {};
   }
-  std::vector<ProtocolRun> runs = protocolWords(model, *letters, trips);
-  // One that stands for its letter is there already.
+  constexpr int64_t kAllWords = 5, kAllTiles = 3;
+  std::vector<ProtocolRun> runs = protocolWords(model, *letters, std::min(trips, kAllWords));
+  llvm::SmallDenseMap<int64_t, const ProtocolLetter *> ofLength;
   for (const ProtocolLetter &letter : *letters) {
-    for (const TileNumbers &tile : ArrayRef<TileNumbers>(letter.tiles).drop_front()) {
-      runs.push_back({tile});
+    ofLength.insert({letter.trips, &letter});
+    if (letter.trips > kAllWords) {
+      runs.push_back({letter.tiles.front()});
+    }
+    if (letter.trips <= kAllTiles) {
+      // One that stands for its letter is there already.
+      for (const TileNumbers &tile : ArrayRef<TileNumbers>(letter.tiles).drop_front()) {
+        runs.push_back({tile});
+      }
+    }
+  }
+  if (trips <= kAllWords || model.kernel.getSchedule().getPlan().work == WorkKind::OnePerCluster) {
+    return runs;
+  }
+  // A ring goes round within tiles, and over the ends of short ones.
+  for (int64_t size = 1; size <= kAllTiles; ++size) {
+    ProtocolRun run;
+    if (const ProtocolLetter *letter = ofLength.lookup(size)) {
+      for (int64_t done = 0; done < trips; done += size) {
+        run.push_back(letter->tiles[run.size() % letter->tiles.size()]);
+      }
+      runs.push_back(std::move(run));
+    }
+    const ProtocolLetter *few = ofLength.lookup(size), *rest = ofLength.lookup(trips - size);
+    if (few && rest) {
+      runs.push_back({few->tiles.front(), rest->tiles.front()});
+      runs.push_back({rest->tiles.front(), few->tiles.front()});
     }
   }
   return runs;

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Each rule asks the happens-before graphs of the runs that decide for all, and
-// changes the kernel only where all of them agree.
+// Each rule asks the happens-before graphs of sample runs, and changes the kernel
+// only where all of them agree; the proof that follows judges it for all lengths.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +20,7 @@
 
 namespace fa4::tile {
 
-/// The graphs of all deciding runs of a kernel as it stands.
+/// The graphs of the sample runs of a kernel as it stands.
 class ProtocolRuns {
 public:
   /// Fails after an error if the kernel cannot be unrolled.

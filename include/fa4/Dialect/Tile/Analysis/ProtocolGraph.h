@@ -208,8 +208,9 @@ struct ProtocolLetter {
 /// All letters of at most `trips` trips.
 mlir::FailureOr<std::vector<ProtocolLetter>> protocolLetters(ProtocolModel &model, int64_t trips);
 
-/// Every sequence of tiles with up to `trips` trips in total, one tile of each letter
-/// at a time, the empty one, and every tile by itself; none after an error.
+/// Runs that show how a kernel's events lie to each other, though not for all lengths:
+/// every word of up to 5 trips and every tile of up to 3; of up to `trips` trips each
+/// letter, and words of few or of equal tiles. None after an error.
 std::vector<ProtocolRun> protocolRuns(ProtocolModel &model, int64_t trips);
 
 /// The words over `letters` with `least` to `trips` trips in total, the letters, and the
