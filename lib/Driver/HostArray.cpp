@@ -50,7 +50,11 @@ HostArray::HostArray(NpyType type, llvm::ArrayRef<int64_t> shape, llvm::ArrayRef
   bytes.reset(static_cast<char *>(std::aligned_alloc(kAlignment, allocated)), std::free);
   constexpr int nanPattern = 0xFF;
   std::memset(bytes.get(), nanPattern, allocated);
-  forEach([&](llvm::ArrayRef<int64_t> index, int64_t) { set(index, 0.0); });
+  // Zero is all bits zero in every type.
+  unsigned size = npyTypeBytes(type);
+  forEachRun([&](int64_t position, int64_t, int64_t length) {
+    std::memset(bytes.get() + position * size, 0, length * size);
+  });
 }
 
 HostArray HostArray::viewOf(NpyType type, llvm::ArrayRef<int64_t> shape,
@@ -76,8 +80,8 @@ HostArray HostArray::fromNpy(const NpyArray &source) {
 NpyArray HostArray::toNpy() const {
   NpyArray packed(type, shape);
   unsigned size = npyTypeBytes(type);
-  forEach([&](llvm::ArrayRef<int64_t> index, int64_t number) {
-    std::memcpy(packed.data.data() + number * size, bytes.get() + positionOf(index) * size, size);
+  forEachRun([&](int64_t position, int64_t number, int64_t length) {
+    std::memcpy(packed.data.data() + number * size, bytes.get() + position * size, length * size);
   });
   return packed;
 }
@@ -114,9 +118,9 @@ llvm::MutableArrayRef<uint8_t> HostArray::getSpan() {
 void HostArray::copyElements(llvm::ArrayRef<uint8_t> span) {
   unsigned size = npyTypeBytes(type);
   llvm::MutableArrayRef<uint8_t> own = getSpan();
-  forEach([&](llvm::ArrayRef<int64_t> index, int64_t) {
-    int64_t at = (positionOf(index) - offset) * size;
-    std::memcpy(own.data() + at, span.data() + at, size);
+  forEachRun([&](int64_t position, int64_t, int64_t length) {
+    int64_t at = (position - offset) * size;
+    std::memcpy(own.data() + at, span.data() + at, length * size);
   });
 }
 
@@ -169,6 +173,27 @@ void HostArray::forEach(
   for (int64_t number = 0; number < count; ++number) {
     body(index, number);
     for (size_t dim = shape.size(); dim-- > 0;) {
+      if (++index[dim] < shape[dim]) {
+        break;
+      }
+      index[dim] = 0;
+    }
+  }
+}
+
+void HostArray::forEachRun(
+    llvm::function_ref<void(int64_t position, int64_t number, int64_t length)> body) const {
+  // As many inner dimensions as leave no gap.
+  int64_t length = 1;
+  size_t outer = shape.size();
+  while (outer > 0 && (strides[outer - 1] == length || shape[outer - 1] == 1)) {
+    length *= shape[--outer];
+  }
+  int64_t count = numElements();
+  llvm::SmallVector<int64_t, 4> index(outer, 0);
+  for (int64_t number = 0; number < count; number += length) {
+    body(positionOf(index), number, length);
+    for (size_t dim = outer; dim-- > 0;) {
       if (++index[dim] < shape[dim]) {
         break;
       }

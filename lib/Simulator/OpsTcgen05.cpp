@@ -56,10 +56,18 @@ private:
   bool checkAccumulator();
   bool readAccumulator(MutableArrayRef<uint32_t> c);
   void writeAccumulator(ArrayRef<uint32_t> result);
-  AccumulatorPlace placeOf(unsigned row, unsigned column) const {
-    AccumulatorPlace at = accumulatorPlace(ctas, shape.m, shape.n, row, column);
-    return {at.cta, at.lane + tmemLane(d), at.column + tmemColumn(d)};
+  /// Places of all rows in `column`; within each half of the columns the next column
+  /// of the accumulator is the next one of the memory.
+  void findRows(unsigned column, SmallVectorImpl<AccumulatorPlace> &rows) const {
+    rows.clear();
+    for (unsigned row = 0; row < shape.m; ++row) {
+      AccumulatorPlace at = accumulatorPlace(ctas, shape.m, shape.n, row, column);
+      rows.push_back({at.cta, at.lane + tmemLane(d), at.column + tmemColumn(d)});
+    }
   }
+  /// Calls `visit` with the index, the place and its CTA's memory for each element.
+  template <typename Visit>
+  bool forEachPlace(Visit visit);
   TensorMemory &memory(unsigned number) { return *members[number]->tmem; }
 
   const MmaExtra &x;
@@ -162,36 +170,49 @@ bool MmaOp::checkAccumulator() {
   return true;
 }
 
-bool MmaOp::readAccumulator(MutableArrayRef<uint32_t> c) {
-  uint32_t mask = shape.d == ElementType::F16 ? 0xFFFF : 0xFFFFFFFF;
+template <typename Visit>
+bool MmaOp::forEachPlace(Visit visit) {
+  SmallVector<AccumulatorPlace, kTmemLanes> rows;
   for (unsigned column = 0; column < shape.n; ++column) {
+    unsigned first = column < shape.n / 2 ? 0 : shape.n / 2;
+    if (column == first) {
+      findRows(first, rows);
+    }
     for (unsigned row = 0; row < shape.m; ++row) {
-      AccumulatorPlace at = placeOf(row, column);
-      if (!memory(at.cta).valid[at.column][at.lane]) {
-        return fault(FaultId::UninitTmem,
-                     formatv("expected the accumulator to hold written cells, but got lane {0} "
-                             "column {1}",
-                             at.lane, at.column)
-                         .str());
+      AccumulatorPlace at = rows[row];
+      at.column += column - first;
+      if (!visit(row * shape.n + column, at, memory(at.cta))) {
+        return false;
       }
-      c[row * shape.n + column] = memory(at.cta).cells[at.column][at.lane] & mask;
     }
   }
   return true;
 }
 
-void MmaOp::writeAccumulator(ArrayRef<uint32_t> result) {
-  for (unsigned column = 0; column < shape.n; ++column) {
-    for (unsigned row = 0; row < shape.m; ++row) {
-      AccumulatorPlace at = placeOf(row, column);
-      unsigned bit = at.cta * kTmemLanes + at.lane;
-      if (disable[bit / 32] >> (bit % 32) & 1) {
-        continue;
-      }
-      memory(at.cta).cells[at.column][at.lane] = result[row * shape.n + column];
-      memory(at.cta).valid[at.column][at.lane] = 1;
+bool MmaOp::readAccumulator(MutableArrayRef<uint32_t> c) {
+  uint32_t mask = shape.d == ElementType::F16 ? 0xFFFF : 0xFFFFFFFF;
+  return forEachPlace([&](unsigned index, AccumulatorPlace at, TensorMemory &from) {
+    if (LLVM_UNLIKELY(!from.valid[at.column][at.lane])) {
+      return fault(FaultId::UninitTmem,
+                   formatv("expected the accumulator to hold written cells, but got lane {0} "
+                           "column {1}",
+                           at.lane, at.column)
+                       .str());
     }
-  }
+    c[index] = from.cells[at.column][at.lane] & mask;
+    return true;
+  });
+}
+
+void MmaOp::writeAccumulator(ArrayRef<uint32_t> result) {
+  forEachPlace([&](unsigned index, AccumulatorPlace at, TensorMemory &to) {
+    unsigned bit = at.cta * kTmemLanes + at.lane;
+    if (!(disable[bit / 32] >> (bit % 32) & 1)) {
+      to.cells[at.column][at.lane] = result[index];
+      to.valid[at.column][at.lane] = 1;
+    }
+    return true;
+  });
 }
 
 bool MmaOp::perform(Cluster &cluster) {

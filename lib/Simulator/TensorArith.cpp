@@ -225,6 +225,7 @@ public:
   void runInOrder();
 
 private:
+  /// The sums of `kLanes` neighbouring columns, as exact doubles.
   void exactBlock(unsigned row, unsigned column, double *sums) const;
   uint32_t slowOutput(unsigned row, unsigned column) const;
   /// C of one output, or +0 where D starts from the products alone.
@@ -250,57 +251,82 @@ uint32_t FusedSum::slowOutput(unsigned row, unsigned column) const {
                   startBits(size_t(row) * b.numRows + column), cShift);
 }
 
-/// The sums of `kLanes` neighbouring columns, as exact doubles.
-void FusedSum::exactBlock(unsigned row, unsigned column, double *sums) const {
-  const unsigned depth = a.numDepth, width = b.numRows;
-  const float *aSignificand = &a.significand[a.index(row, 0)];
-  const int32_t *aExponent = &a.exponent[a.index(row, 0)];
-  const float *bSignificand = &b.significand[column];
-  const int32_t *bExponent = &b.exponent[column];
-
-  float cSignificand[kLanes] = {};
+namespace {
+/// What the sums of `kLanes` neighbouring columns of one row are made of; numbers of
+/// column c and depth k are at k * width + c.
+struct BlockTerms {
+  const float *aSignificand, *bSignificand;
+  const int32_t *aExponent, *bExponent;
+  unsigned depth, width;
+  int32_t fraction;
+  float cSignificand[kLanes];
   int32_t cExponent[kLanes];
-  std::fill_n(cExponent, kLanes, kZeroExponent);
-  if (!c.empty()) {
-    const uint32_t *start = &c[size_t(row) * width + column];
-    for (unsigned lane = 0; lane < kLanes; ++lane) {
-      Start one = rule.result == ElementType::F32 ? decodeStart<8, 23>(start[lane])
-                                                  : decodeStart<5, 10>(start[lane]);
-      cSignificand[lane] = one.significand;
-      cExponent[lane] = one.exponent - (one.exponent == kZeroExponent ? 0 : int(cShift));
-    }
-  }
+};
+} // namespace
 
+// The interpreter spends most of its time here; the vectors above are one register
+// of AVX2 and several of what every x86-64 has.
+#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__)
+#define FA4_WIDE_VECTORS __attribute__((target_clones("avx2", "default")))
+#else
+#define FA4_WIDE_VECTORS
+#endif
+
+/// The sums as exact doubles.
+FA4_WIDE_VECTORS static void sumBlock(const BlockTerms &terms, double *sums) {
+  const size_t width = terms.width;
   Ints least = Ints{} + kLeastExponent;
-  Ints largest = larger(load<Ints>(cExponent), least);
-  for (unsigned k = 0; k < depth; ++k) {
-    largest = larger(largest, load<Ints>(bExponent + size_t(k) * width) + aExponent[k]);
+  Ints largest = larger(load<Ints>(terms.cExponent), least);
+  for (unsigned k = 0; k < terms.depth; ++k) {
+    largest = larger(largest, load<Ints>(terms.bExponent + k * width) + terms.aExponent[k]);
   }
 
   // Exponent field of the f32 that scales a term: 127 + f - (largest - own).
   // Terms that far below vanish, so clamping keeps the field a normal number.
-  const int32_t fraction = int32_t(rule.fractionBits);
-  Ints base = 127 + fraction - largest;
+  Ints base = 127 + terms.fraction - largest;
   Ints floor = Ints{} + 1;
   auto cut = [&](Floats significand, Ints exponent) {
     Ints field = larger(base + exponent, floor) << 23;
     return __builtin_convertvector(significand * (Floats)field, Ints);
   };
 
-  Doubles total =
-      __builtin_convertvector(cut(load<Floats>(cSignificand), load<Ints>(cExponent)), Doubles);
+  Doubles total = __builtin_convertvector(
+      cut(load<Floats>(terms.cSignificand), load<Ints>(terms.cExponent)), Doubles);
   // Each cut term is below 2^27, so eight of them fit 32 bits.
-  for (unsigned first = 0; first < depth; first += 8) {
+  for (unsigned first = 0; first < terms.depth; first += 8) {
     Ints partial = {};
-    for (unsigned k = first, end = std::min(first + 8, depth); k < end; ++k) {
-      Floats product = load<Floats>(bSignificand + size_t(k) * width) * aSignificand[k];
-      partial += cut(product, load<Ints>(bExponent + size_t(k) * width) + aExponent[k]);
+    for (unsigned k = first, end = std::min(first + 8, terms.depth); k < end; ++k) {
+      Floats product = load<Floats>(terms.bSignificand + k * width) * terms.aSignificand[k];
+      partial += cut(product, load<Ints>(terms.bExponent + k * width) + terms.aExponent[k]);
     }
     total += __builtin_convertvector(partial, Doubles);
   }
-  Longs scale = (__builtin_convertvector(largest - fraction, Longs) + 1023) << 52;
+  Longs scale = (__builtin_convertvector(largest - terms.fraction, Longs) + 1023) << 52;
   total *= (Doubles)scale;
   __builtin_memcpy(sums, &total, sizeof(total));
+}
+
+void FusedSum::exactBlock(unsigned row, unsigned column, double *sums) const {
+  BlockTerms terms{&a.significand[a.index(row, 0)],
+                   &b.significand[column],
+                   &a.exponent[a.index(row, 0)],
+                   &b.exponent[column],
+                   a.numDepth,
+                   b.numRows,
+                   int32_t(rule.fractionBits),
+                   {},
+                   {}};
+  std::fill_n(terms.cExponent, kLanes, kZeroExponent);
+  if (!c.empty()) {
+    const uint32_t *start = &c[size_t(row) * b.numRows + column];
+    for (unsigned lane = 0; lane < kLanes; ++lane) {
+      Start one = rule.result == ElementType::F32 ? decodeStart<8, 23>(start[lane])
+                                                  : decodeStart<5, 10>(start[lane]);
+      terms.cSignificand[lane] = one.significand;
+      terms.cExponent[lane] = one.exponent - (one.exponent == kZeroExponent ? 0 : int(cShift));
+    }
+  }
+  sumBlock(terms, sums);
 }
 
 void FusedSum::runExact() {

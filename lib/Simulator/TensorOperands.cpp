@@ -24,8 +24,15 @@ const uint8_t *fa4::sim::sharedPiece(Cta &cta, uint32_t address, const char *nam
     return nullptr;
   }
   const uint8_t *shadow = cta.shared.shadow() + offset;
+  constexpr uint64_t allValid = uint64_t(0x0101010101010101) * shadowValid;
+  uint64_t halves[2];
+  static_assert(sizeof(halves) == kPieceBytes);
+  std::memcpy(halves, shadow, sizeof(halves));
+  if (LLVM_LIKELY(halves[0] == allValid && halves[1] == allValid)) {
+    return cta.shared.data() + offset;
+  }
   for (unsigned byte = 0; byte < kPieceBytes; ++byte) {
-    if (LLVM_UNLIKELY(shadow[byte] != shadowValid)) {
+    if (shadow[byte] != shadowValid) {
       bool barrier = shadow[byte] == shadowBarrier;
       report(barrier ? FaultId::MbOverwrite : FaultId::UninitSmem,
              Twine("expected the operand to hold ") +

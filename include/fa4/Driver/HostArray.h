@@ -60,6 +60,10 @@ public:
 
 private:
   HostArray() = default;
+  /// Calls `body` with the runs of elements that are neighbours in memory, in row-major
+  /// order: where one starts, the number of its first element, and its length.
+  void
+  forEachRun(llvm::function_ref<void(int64_t position, int64_t number, int64_t length)> body) const;
 
   support::NpyType type = support::NpyType::F32;
   llvm::SmallVector<int64_t, 4> shape, strides;

@@ -6,7 +6,7 @@
 //
 // Greedy: of some random completions the one that covers most open pairs. A
 // kernel that is already compiled is tried first, since a case of its own is
-// cheap for it.
+// cheap for it. Where compiling costs more than a case, all kernels get equally many.
 //
 //===----------------------------------------------------------------------===//
 
@@ -113,7 +113,8 @@ static Case complete(const Levels &levels, const PairSet &pairs, Case point,
   return point;
 }
 
-std::vector<Case> makeCoveringArray(const Levels &levels, uint64_t seed, size_t minimum) {
+std::vector<Case> makeCoveringArray(const Levels &levels, uint64_t seed, size_t minimum,
+                                    size_t casesPerKernel) {
   // Completions tried per case, and the gain from which on a case for a known
   // kernel is taken: pairs among runtime factors and across are 40 of 91.
   constexpr unsigned attempts = 40;
@@ -134,21 +135,24 @@ std::vector<Case> makeCoveringArray(const Levels &levels, uint64_t seed, size_t 
     }
     return std::pair(best, bestGain);
   };
+  size_t ofKernel = 0;
   std::array<bool, NumFactors> nothing{};
   std::array<bool, NumFactors> kernel{};
   std::fill_n(kernel.begin(), kNumKernelFactors, true);
   while (pairs.size() > 0 || cases.size() < minimum) {
-    if (!cases.empty()) {
+    if (ofKernel > 0) {
       auto [again, gain] = bestOf(cases.back(), kernel);
-      if (gain >= worthwhileGain) {
+      if (casesPerKernel ? ofKernel < casesPerKernel : gain >= worthwhileGain) {
         pairs.cover(again);
         cases.push_back(again);
+        ++ofKernel;
         continue;
       }
     }
     auto [fresh, gain] = bestOf(Case{}, nothing);
     pairs.cover(fresh);
     cases.push_back(fresh);
+    ofKernel = 1;
   }
   return cases;
 }

@@ -18,8 +18,10 @@
 
 namespace fa4::matrix {
 
-/// At least `minimum` cases, grouped by kernel.
-std::vector<Case> makeCoveringArray(const Levels &levels, uint64_t seed, size_t minimum);
+/// At least `minimum` cases, grouped by kernel: so many of each or, with 0, as many as
+/// cover much that is open.
+std::vector<Case> makeCoveringArray(const Levels &levels, uint64_t seed, size_t minimum,
+                                    size_t casesPerKernel = 0);
 
 /// How many pairs of `levels` no case covers.
 size_t countMissingPairs(const Levels &levels, const std::vector<Case> &cases);

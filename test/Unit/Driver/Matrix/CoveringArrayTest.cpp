@@ -55,6 +55,15 @@ TEST(CoveringArray, KeepsToTheLevelsItIsGiven) {
   }
 }
 
+TEST(CoveringArray, GivesEachKernelAsManyCasesAsAsked) {
+  std::vector<Case> cases = makeCoveringArray(blackwellLevels(), 1, 300, 3);
+  EXPECT_EQ(countMissingPairs(blackwellLevels(), cases), 0U);
+  ASSERT_EQ(cases.size(), 300U);
+  for (size_t number = 0; number < cases.size(); ++number) {
+    EXPECT_EQ(moduleText(cases[number]), moduleText(cases[number / 3 * 3])) << number;
+  }
+}
+
 TEST(CoveringArray, KernelsGoByTheirFactors) {
   std::vector<Case> cases = makeCoveringArray(allLevels(), 1, 300);
   Case other = cases.front();
