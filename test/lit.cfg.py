@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """lit configuration: tests are shell lines over our tools and LLVM's FileCheck."""
 
+import ctypes
 import os
 
 import lit.formats
@@ -24,3 +25,8 @@ config.substitutions.append(("%stock_mlir_opt", os.path.join(config.llvm_tools_d
 config.substitutions.append(("%python", config.python))
 if config.sanitizer:
     config.available_features.add("sanitizer")
+try:
+    ctypes.CDLL("libcuda.so.1")
+    config.available_features.add("cuda")
+except OSError:
+    pass

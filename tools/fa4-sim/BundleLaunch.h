@@ -4,20 +4,15 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Binds arguments to simulated memory and runs the launches of a bundle in order.
-// An argument is given as
-//
-//   NAME=PATH.npy          a tensor's shape and elements
-//   NAME=zeros:2x256       memory of zeros
-//   NAME=empty:2x256       memory without values: reading it is a fault
-//   NAME=random:2x256      seeded normal numbers, rounded to the argument's type
-//   NAME=5  NAME=0.125     a scalar
+// Binds arguments (tools/common/BundleArguments.h) to simulated memory and runs the
+// launches of a bundle in order. Reading memory that holds nothing yet is a fault.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef FA4_TOOLS_FA4_SIM_BUNDLELAUNCH_H
 #define FA4_TOOLS_FA4_SIM_BUNDLELAUNCH_H
 
+#include "BundleArguments.h"
 #include "fa4/Runtime/Resolve.h"
 #include "fa4/Simulator/Simulator.h"
 
@@ -39,10 +34,6 @@ public:
   llvm::Error save(llvm::StringRef spec) const;
 
 private:
-  llvm::Error bindScalar(const runtime::Argument &argument, llvm::StringRef text);
-  llvm::Error bindTensor(const runtime::Argument &argument, llvm::StringRef text);
-  llvm::Error allocate(const runtime::Argument &argument, llvm::ArrayRef<int64_t> shape);
-
   const runtime::Bundle &bundle;
   runtime::Binding binding;
   sim::GlobalMemory memory;

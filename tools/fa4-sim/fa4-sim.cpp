@@ -29,7 +29,7 @@ static cl::OptionCategory category("fa4-sim options");
 static cl::opt<std::string> bundleFile(cl::Positional, cl::desc("[bundle.json]"),
                                        cl::cat(category));
 static cl::list<std::string>
-    arguments("arg", cl::desc("Argument of the bundle, see BundleLaunch.h"), cl::cat(category));
+    arguments("arg", cl::desc("Argument of the bundle, see BundleArguments.h"), cl::cat(category));
 static cl::opt<std::string> ptxFile("ptx", cl::desc("PTX file"), cl::cat(category));
 static cl::opt<std::string> entryName("entry", cl::desc("Entry (default: the only one)"),
                                       cl::cat(category));

@@ -70,7 +70,9 @@ cl::opt<bool> runIt("run", cl::desc("Run the entry: on this CPU, or a GPU's code
 cl::opt<unsigned> processors("processors",
                              cl::desc("Multiprocessors of the simulated device (with --run)"),
                              cl::init(4), cl::cat(category));
-cl::opt<bool> checkIt("check", cl::desc("Compare with the float64 reference (with --run)"),
+cl::opt<bool> checkIt("check",
+                      cl::desc("Compare with the float64 reference: the results of --run, else "
+                               "those of --input"),
                       cl::cat(category));
 cl::opt<std::string> entryName("entry",
                                cl::desc("The function to run; default: the only public one"),
@@ -95,6 +97,9 @@ static int report(llvm::Error error, ExitCode code) {
   llvm::errs() << "error: " << llvm::toString(std::move(error)) << '\n';
   return code;
 }
+
+/// Results that something else computed are given as inputs, to be judged.
+static bool judgesInputs() { return checkIt && !runIt && emitStage == Emit::None; }
 
 static llvm::Expected<std::pair<llvm::StringRef, llvm::StringRef>>
 splitAssignment(llvm::StringRef text, llvm::StringRef option) {
@@ -326,8 +331,15 @@ static int runModule(ModuleOp module) {
     return report(arguments.takeError(), Usage);
   }
   std::vector<HostArray> results;
-  int code = target == "cpu" ? runOnHost(module, *entry, *arguments, results)
-                             : runSimulated(module, *entry, *arguments);
+  int code = Done;
+  if (runIt) {
+    code = target == "cpu" ? runOnHost(module, *entry, *arguments, results)
+                           : runSimulated(module, *entry, *arguments);
+  } else if (!options->files.count("o")) {
+    return report(llvm::createStringError("expected the result to check as --input o=file.npy, "
+                                          "but got none; compute it with --run"),
+                  Usage);
+  }
   if (code != Done) {
     return code;
   }
@@ -353,6 +365,9 @@ static int runModule(ModuleOp module) {
 /// Whether the options go together.
 static llvm::Error checkOptions() {
   bool forHost = target == "cpu";
+  if (judgesInputs()) {
+    return llvm::Error::success();
+  }
   if (!forHost) {
     if (emitStage == Emit::HostMlir) {
       return llvm::createStringError("expected --emit=mlir-cpu only with --target=cpu, but got "
@@ -423,8 +438,11 @@ int main(int argc, char **argv) {
   if (!module) {
     return Wrong;
   }
-  if (target != "cpu" && !runIt) {
+  if (runIt || judgesInputs()) {
+    return runModule(*module);
+  }
+  if (target != "cpu") {
     return compileForDevice(*module, secondsSince(start));
   }
-  return runIt ? runModule(*module) : emitModule(*module);
+  return emitModule(*module);
 }
