@@ -8,10 +8,14 @@
 
 #include "fa4/Dialect/Attn/IR/AttnOps.h"
 #include "fa4/Dialect/Tile/IR/TileOps.h"
+#include "fa4/Dialect/Tile/Transforms/Passes.h"
 #include "fa4/Driver/BundleBuilder.h"
 #include "fa4/Driver/DeviceCode.h"
 #include "fa4/Pipelines/Pipelines.h"
+#include "mlir/Pass/PassInstrumentation.h"
 #include "mlir/Pass/PassManager.h"
+
+#include <ctime>
 
 using namespace mlir;
 
@@ -39,11 +43,29 @@ DeviceLevel levelOf(ModuleOp module) {
   return level;
 }
 
-void DeviceCompiler::addTimeSince(llvm::StringRef stage, Clock::time_point start) {
-  addTime(stage, std::chrono::duration<double>(Clock::now() - start).count());
+double processorSeconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
+
+void DeviceCompiler::addTimeSince(llvm::StringRef stage, double start) {
+  addTime(stage, processorSeconds() - start);
 }
 
 namespace {
+/// What the proofs among the passes take.
+class ProofTimer : public PassInstrumentation {
+public:
+  explicit ProofTimer(double &seconds)
+      : seconds(seconds), proof(tile::createTileVerifyProtocol()->getArgument()) {}
+  void runBeforePass(Pass *, Operation *) override { start = processorSeconds(); }
+  void runAfterPass(Pass *pass, Operation *) override {
+    seconds += pass->getArgument() == proof ? processorSeconds() - start : 0.0;
+  }
+
+private:
+  double &seconds;
+  double start = 0.0;
+  std::string proof;
+};
+
 /// One stretch of the way and the level it ends at.
 struct Stretch {
   DeviceLevel end;
@@ -82,13 +104,17 @@ LogicalResult DeviceCompiler::lowerTo(DeviceLevel level) {
         kernels = reportKernels(module);
       }
     }
-    auto start = Clock::now();
+    double start = processorSeconds(), proofs = 0.0;
     PassManager manager(module.getContext());
+    manager.addInstrumentation(std::make_unique<ProofTimer>(proofs));
     stretch.build(manager, pipeline);
     if (failed(manager.run(module))) {
       return failure();
     }
-    addTimeSince(stretch.stage, start);
+    addTime(stretch.stage, processorSeconds() - start - proofs);
+    if (proofs > 0.0) {
+      addTime(("proof-" + stretch.stage).str(), proofs);
+    }
     // Lowered and simplified barriers look alike.
     DeviceLevel wanted = stretch.end == DeviceLevel::Barriers ? DeviceLevel::T2 : stretch.end;
     if (levelOf(module) < wanted) {
@@ -127,16 +153,16 @@ FailureOr<std::string> DeviceCompiler::emitLLVM(bool optimized) {
 }
 
 FailureOr<std::string> DeviceCompiler::emitPtx() {
-  auto start = Clock::now();
+  double start = processorSeconds();
   FailureOr<DeviceCode> code = report(module, DeviceCode::translate(module, target));
   if (failed(code)) {
     return failure();
   }
   addTimeSince("translate", start);
-  start = Clock::now();
+  start = processorSeconds();
   code->optimize();
   addTimeSince("optimize", start);
-  start = Clock::now();
+  start = processorSeconds();
   FailureOr<std::string> ptx = report(module, code->emitPtx());
   addTimeSince("ptx", start);
   return ptx;

@@ -12,10 +12,14 @@
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/Regex.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <chrono>
 
 namespace fa4::driver {
 
@@ -122,8 +126,10 @@ llvm::Expected<PtxasReport> assemble(llvm::StringRef ptxas, llvm::StringRef chip
   std::optional<llvm::StringRef> redirects[] = {"", llvm::StringRef(logPath),
                                                 llvm::StringRef(logPath)};
   std::string message;
+  std::optional<llvm::sys::ProcessStatistics> statistics;
   int code = llvm::sys::ExecuteAndWait(ptxas, arguments, std::nullopt, redirects,
-                                       /*SecondsToWait=*/0, /*MemoryLimit=*/0, &message);
+                                       /*SecondsToWait=*/0, /*MemoryLimit=*/0, &message,
+                                       /*ExecutionFailed=*/nullptr, &statistics);
   llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> log = llvm::MemoryBuffer::getFile(logPath);
   std::string text = log ? (*log)->getBuffer().str() : std::string();
   // Nothing depends on it: the system clears its temporary files.
@@ -133,6 +139,9 @@ llvm::Expected<PtxasReport> assemble(llvm::StringRef ptxas, llvm::StringRef chip
                                    ", but got: " + message + llvm::StringRef(text).trim());
   }
   PtxasReport report = parsePtxasLog(text);
+  if (statistics) {
+    report.seconds = std::chrono::duration<double>(statistics->UserTime).count();
+  }
   bool silent = llvm::any_of(report.kernels, [](auto &kernel) { return kernel.registers == 0; });
   if (report.kernels.empty() || silent) {
     return llvm::createStringError("expected ptxas -v to state the registers of every kernel, but "
@@ -140,6 +149,50 @@ llvm::Expected<PtxasReport> assemble(llvm::StringRef ptxas, llvm::StringRef chip
                                    llvm::StringRef(text).trim());
   }
   return report;
+}
+
+namespace {
+/// A file that goes away with the scope.
+struct TemporaryFile {
+  explicit TemporaryFile(llvm::StringRef suffix)
+      : code(fs::createTemporaryFile("fa4", suffix, name)), remover(name) {}
+  llvm::SmallString<64> name;
+  std::error_code code;
+  llvm::FileRemover remover;
+};
+} // namespace
+
+llvm::Expected<Assembly> assembleText(llvm::StringRef ptxas, llvm::StringRef chip,
+                                      llvm::StringRef ptx) {
+  TemporaryFile source("ptx");
+  TemporaryFile result("cubin");
+  for (const TemporaryFile *file : {&source, &result}) {
+    if (file->code) {
+      return llvm::createStringError(file->code, "expected a temporary file for ptxas, but got: " +
+                                                     file->code.message());
+    }
+  }
+  std::error_code code;
+  llvm::raw_fd_ostream stream(source.name, code);
+  stream << ptx;
+  stream.close();
+  if (code || stream.has_error()) {
+    code = code ? code : stream.error();
+    stream.clear_error();
+    return llvm::createStringError(code, "expected '" + source.name +
+                                             "' to be writable, but got: " + code.message());
+  }
+  llvm::Expected<PtxasReport> report = assemble(ptxas, chip, source.name, result.name);
+  if (!report) {
+    return report.takeError();
+  }
+  auto cubin = llvm::MemoryBuffer::getFile(result.name, /*IsText=*/false,
+                                           /*RequiresNullTerminator=*/false);
+  if (!cubin) {
+    return llvm::createStringError(cubin.getError(), "expected ptxas to write a cubin, but got: " +
+                                                         cubin.getError().message());
+  }
+  return Assembly{(*cubin)->getBuffer().str(), std::move(*report)};
 }
 
 } // namespace fa4::driver

@@ -18,9 +18,7 @@
 #include "fa4/Driver/Ptxas.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/Format.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/ToolOutputFile.h"
 
@@ -62,57 +60,6 @@ llvm::Expected<TargetInfo> settleTarget(ModuleOp module, const std::string &chip
     return error;
   }
   return given.getInfo();
-}
-
-namespace {
-/// Assembles PTX that may not be in a file of its own yet.
-class Assembler {
-public:
-  explicit Assembler(llvm::StringRef given) : ptxas(findPtxas(given)) {}
-  bool exists() const { return ptxas.has_value(); }
-
-  /// The cubin and what ptxas says about it.
-  llvm::Expected<std::pair<std::string, PtxasReport>> run(llvm::StringRef chip,
-                                                          llvm::StringRef ptx) const;
-
-private:
-  std::optional<std::string> ptxas;
-};
-
-/// A file that goes away with the scope.
-struct TemporaryFile {
-  explicit TemporaryFile(llvm::StringRef suffix)
-      : code(llvm::sys::fs::createTemporaryFile("fa4c", suffix, name)), remover(name) {}
-  llvm::SmallString<64> name;
-  std::error_code code;
-  llvm::FileRemover remover;
-};
-} // namespace
-
-llvm::Expected<std::pair<std::string, PtxasReport>> Assembler::run(llvm::StringRef chip,
-                                                                   llvm::StringRef ptx) const {
-  TemporaryFile source("ptx");
-  TemporaryFile result("cubin");
-  for (const TemporaryFile *file : {&source, &result}) {
-    if (file->code) {
-      return llvm::createStringError(file->code, "expected a temporary file for ptxas, but got: " +
-                                                     file->code.message());
-    }
-  }
-  if (llvm::Error error = writeFile(source.name, ptx)) {
-    return error;
-  }
-  llvm::Expected<PtxasReport> report = assemble(*ptxas, chip, source.name, result.name);
-  if (!report) {
-    return report.takeError();
-  }
-  auto cubin = llvm::MemoryBuffer::getFile(result.name, /*IsText=*/false,
-                                           /*RequiresNullTerminator=*/false);
-  if (!cubin) {
-    return llvm::createStringError(cubin.getError(), "expected ptxas to write a cubin, but got: " +
-                                                         cubin.getError().message());
-  }
-  return std::pair((*cubin)->getBuffer().str(), std::move(*report));
 }
 
 static DeviceLevel levelFor(Emit emit) {
@@ -190,19 +137,16 @@ static llvm::Expected<bool> emitBundle(DeviceCompiler &compiler, const DeviceReq
     return std::move(error);
   }
   std::optional<PtxasReport> assembled;
-  Assembler assembler(request.ptxas);
-  if (assembler.exists()) {
-    auto start = std::chrono::steady_clock::now();
-    auto result = assembler.run(request.chip, *ptx);
+  if (std::optional<std::string> ptxas = findPtxas(request.ptxas)) {
+    llvm::Expected<Assembly> result = assembleText(*ptxas, request.chip, *ptx);
     if (!result) {
       return result.takeError();
     }
-    compiler.addTime(
-        "ptxas", std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-    if (llvm::Error error = write(".cubin", result->first)) {
+    compiler.addTime("ptxas", result->report.seconds);
+    if (llvm::Error error = write(".cubin", result->cubin)) {
       return std::move(error);
     }
-    assembled = std::move(result->second);
+    assembled = std::move(result->report);
   }
   std::string text;
   llvm::raw_string_ostream stream(text);
@@ -258,17 +202,17 @@ llvm::Expected<bool> runDeviceCommand(ModuleOp module, const DeviceRequest &requ
     text = printModule(module);
   }
   if (request.emit == Emit::Cubin) {
-    Assembler assembler(request.ptxas);
-    if (!assembler.exists()) {
+    std::optional<std::string> ptxas = findPtxas(request.ptxas);
+    if (!ptxas) {
       return llvm::createStringError("expected ptxas to be on PATH, in CUDA's folder or in the "
                                      "Python package nvidia-cuda-nvcc, but got none; state it with "
                                      "--ptxas");
     }
-    auto result = assembler.run(request.chip, text);
+    llvm::Expected<Assembly> result = assembleText(*ptxas, request.chip, text);
     if (!result) {
       return result.takeError();
     }
-    text = std::move(result->first);
+    text = std::move(result->cubin);
   }
   if (llvm::Error error = writeFile(request.output, text)) {
     return std::move(error);

@@ -433,7 +433,7 @@ int main(int argc, char **argv) {
                     Usage);
     }
   }
-  auto start = Clock::now();
+  double start = processorSeconds();
   OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(inputFile, sources, &context);
   if (!module) {
     return Wrong;
@@ -442,7 +442,7 @@ int main(int argc, char **argv) {
     return runModule(*module);
   }
   if (target != "cpu") {
-    return compileForDevice(*module, secondsSince(start));
+    return compileForDevice(*module, processorSeconds() - start);
   }
   return emitModule(*module);
 }

@@ -17,8 +17,6 @@
 #include "fa4/Target/TargetInfo.h"
 #include "mlir/IR/BuiltinOps.h"
 
-#include <chrono>
-
 namespace fa4::driver {
 
 /// The levels of the device path, in their order. `Barriers` is T2 before what is
@@ -27,6 +25,10 @@ enum class DeviceLevel { Attn, T0, T1, Barriers, T2, Machine };
 
 /// The lowest level of any kernel or attention in `module`.
 DeviceLevel levelOf(mlir::ModuleOp module);
+
+/// Processor time of this process so far: on a shared machine a clock on the wall
+/// measures the others too.
+double processorSeconds();
 
 struct StageTime {
   std::string stage;
@@ -54,14 +56,14 @@ public:
   mlir::FailureOr<runtime::Bundle>
   makeBundle(llvm::StringRef entry, llvm::ArrayRef<std::string> names, llvm::StringRef ptxFile);
 
+  /// Processor time. Proofs are stages of their own: `proof-t1`, `proof-t2`.
   llvm::ArrayRef<StageTime> getTimes() const { return times; }
   llvm::ArrayRef<KernelReport> getKernels() const { return kernels; }
   /// Adds a stage that happened elsewhere.
   void addTime(llvm::StringRef stage, double seconds) { times.push_back({stage.str(), seconds}); }
 
 private:
-  using Clock = std::chrono::steady_clock;
-  void addTimeSince(llvm::StringRef stage, Clock::time_point start);
+  void addTimeSince(llvm::StringRef stage, double start);
 
   mlir::ModuleOp module;
   TargetInfo target;

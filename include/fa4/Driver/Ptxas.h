@@ -35,6 +35,13 @@ struct PtxasReport {
   /// Warnings, and notes with a number such as C7508, which says that a
   /// `setmaxnreg` was dropped.
   std::vector<std::string> notes;
+  /// Processor time of ptxas.
+  double seconds = 0.0;
+};
+
+struct Assembly {
+  std::string cubin;
+  PtxasReport report;
 };
 
 /// `given`, or the first of: `ptxas` on PATH, in CUDA's usual folder, in the Python
@@ -47,6 +54,10 @@ PtxasReport parsePtxasLog(llvm::StringRef log);
 /// Assembles the file `ptx` for `chip` into the file `cubin`.
 llvm::Expected<PtxasReport> assemble(llvm::StringRef ptxas, llvm::StringRef chip,
                                      llvm::StringRef ptx, llvm::StringRef cubin);
+
+/// Assembles PTX that is in no file.
+llvm::Expected<Assembly> assembleText(llvm::StringRef ptxas, llvm::StringRef chip,
+                                      llvm::StringRef ptx);
 
 } // namespace fa4::driver
 

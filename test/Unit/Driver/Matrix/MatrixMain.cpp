@@ -8,12 +8,14 @@
 // --deep it walks the full product, in a fixed order that spreads, for a while;
 // the next call goes on from there. Each case is judged by R1, R2 and R7, and
 // must give equal bits for packed copies of its arrays (S2). The kernels are T0 on
-// the host, or with --target those of a chip, in the simulator.
+// the host, or with --target those of a chip, in the simulator. With --compile-only
+// nothing runs: what each kernel takes to compile, and whether it spills.
 //
 //===----------------------------------------------------------------------===//
 
 #include "CaseData.h"
 #include "CoveringArray.h"
+#include "KernelCost.h"
 
 #include "fa4/Dialect/FA4/IR/FA4Attributes.h"
 #include "fa4/Driver/HostProgram.h"
@@ -52,6 +54,9 @@ cl::opt<std::string> target("target", cl::desc("Where the kernels run: on this C
                             cl::value_desc("cpu or a chip"), cl::init("cpu"));
 cl::opt<bool> prove("prove", cl::desc("Prove the protocol of simulated kernels"), cl::init(true));
 cl::opt<bool> printModules("print-modules", cl::desc("Print the cases' modules and run nothing"));
+cl::opt<bool> compileOnly("compile-only",
+                          cl::desc("Compile for the target and run nothing; spills and notes of "
+                                   "ptxas are failures; times need --jobs=1"));
 cl::opt<std::string> deepFile("deep", cl::desc("Walk the full product; progress and result file"),
                               cl::value_desc("deep.csv"));
 cl::opt<std::string> commit("commit", cl::desc("What to write as commit (with --deep)"),
@@ -101,6 +106,8 @@ public:
 
   /// Takes the kernel of `point`; an error says why there is none.
   llvm::Error prepare(const Case &point);
+  /// What compiling it took, with --compile-only.
+  const KernelCost &getCost() const { return cost; }
   /// Runs and judges a case of that kernel.
   llvm::Error judge(const Case &point);
 
@@ -113,6 +120,7 @@ private:
   ScheduleAttr schedule;
   std::unique_ptr<HostProgram> program;
   std::unique_ptr<SimulatedProgram> simulated;
+  KernelCost cost;
 };
 
 /// The plan that was chosen, with the case's share of exp2 and lag.
@@ -152,6 +160,15 @@ llvm::Error Judge::compile(mlir::ModuleOp planned) {
   std::string complaints;
   mlir::ScopedDiagnosticHandler handler(
       &context, [&](mlir::Diagnostic &diagnostic) { complaints += "\n     " + diagnostic.str(); });
+  if (compileOnly) {
+    auto compiled = compileKernel(planned, lookupTargetAttr(planned).getInfo(), {prove});
+    if (!compiled) {
+      return llvm::createStringError(llvm::toString(compiled.takeError()) + complaints);
+    }
+    cost = std::move(*compiled);
+    std::string complaint = cost.complaint();
+    return complaint.empty() ? llvm::Error::success() : llvm::createStringError(complaint);
+  }
   llvm::Expected<Entry> entry = Entry::find(planned, "main");
   if (!entry) {
     return entry.takeError();
@@ -168,6 +185,7 @@ llvm::Error Judge::compile(mlir::ModuleOp planned) {
 llvm::Error Judge::prepare(const Case &point) {
   program.reset();
   simulated.reset();
+  cost = {};
   std::string chip = target == "cpu" ? "sm_100a" : target.getValue();
   std::string text = "module attributes {fa4.target = #fa4.target<\"" + chip + "\">} {\n" +
                      moduleText(point) + "}\n";
@@ -263,12 +281,17 @@ public:
 
   size_t numPassed = 0;
   size_t numFailed = 0;
+  CostTable costs;
 
 private:
   void runGroup(Judge &judge, const Group &group) {
     auto start = Clock::now();
     llvm::Error prepared = judge.prepare(group.cases.front());
     std::string reason = prepared ? llvm::toString(std::move(prepared)) : "";
+    if (compileOnly) {
+      recordCost(group, judge.getCost(), reason);
+      return;
+    }
     for (size_t number = 0; number < group.cases.size(); ++number) {
       std::string message = reason;
       if (message.empty()) {
@@ -280,6 +303,27 @@ private:
       start = Clock::now();
       record(group.firstNumber + number, group.cases[number], message, time.count());
     }
+  }
+
+  void recordCost(const Group &group, const KernelCost &cost, const std::string &message) {
+    record(group.firstNumber, group.cases.front(), message, 0.0);
+    std::lock_guard<std::mutex> lock(mutex);
+    if (!cost.times.empty()) {
+      costs.add(group.firstNumber, cost);
+    }
+    if (!verbose) {
+      return;
+    }
+    llvm::outs() << "    ";
+    for (const StageTime &time : cost.times) {
+      llvm::outs() << ' ' << time.stage << llvm::format(" %.3f", time.seconds);
+    }
+    if (cost.assembled) {
+      for (const KernelUsage &kernel : cost.assembled->kernels) {
+        llvm::outs() << ", registers " << kernel.registers;
+      }
+    }
+    llvm::outs() << '\n';
   }
 
   void record(size_t number, const Case &point, const std::string &message, double seconds) {
@@ -377,6 +421,9 @@ int runArray() {
   }
   Runner runner;
   runner.run(groups);
+  if (compileOnly) {
+    runner.costs.print(llvm::outs());
+  }
   llvm::outs() << runner.numPassed << " passed, " << runner.numFailed << " failed\n";
   return runner.numFailed ? 1 : 0;
 }
@@ -386,6 +433,10 @@ int runArray() {
 int main(int argc, char **argv) {
   cl::ParseCommandLineOptions(argc, argv,
                               "kernels of all features against the float64 reference\n");
+  if (compileOnly && target == "cpu") {
+    llvm::errs() << "error: expected --target to be a chip with --compile-only, but got cpu\n";
+    return 2;
+  }
   if (target != "cpu" && !lookupTarget(target)) {
     llvm::errs() << "error: expected --target to be cpu or a known chip, but got '" << target
                  << "'\n";
