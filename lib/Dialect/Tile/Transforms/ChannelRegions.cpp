@@ -163,13 +163,17 @@ private:
 
 } // namespace
 
-/// Whether the matrix or copy unit may still be at it when the user's op is over.
-static bool isUsedByEngine(const Change &change) {
+/// Whether one of `Ops` reads what a user takes.
+template <typename... Ops>
+static bool isUsedBy(const Change &change) {
   return llvm::any_of(change.users, [](Operation *op) {
     return isa<UseOp>(op) &&
-           llvm::any_of(op->getUsers(), [](Operation *user) { return isa<MmaOp, StoreOp>(user); });
+           llvm::any_of(op->getUsers(), [](Operation *user) { return isa<Ops...>(user); });
   });
 }
+
+/// Whether the matrix or copy unit may still be at it when the user's op is over.
+static bool isUsedByEngine(const Change &change) { return isUsedBy<MmaOp, StoreOp>(change); }
 
 LogicalResult Orderer::refuse(const Change &change, StringRef rule) {
   InFlightDiagnostic error = change.writers[0]->emitError()
@@ -247,7 +251,13 @@ LogicalResult Orderer::tell(const Change &change) {
   }
   ChannelOp channel = getEmptyChannel(change, change.isAcrossTiles);
   IntegerAttr element = change.user.element;
-  builder.setInsertionPointAfter(after);
+  if (isUsedBy<StoreOp>(change) && !change.isInTile) {
+    // A thread has to wait for a store before it can say that it is complete: not
+    // before it has issued the others.
+    builder.setInsertionPoint(tileBlock->getTerminator());
+  } else {
+    builder.setInsertionPointAfter(after);
+  }
   auto token = AcquireOp::create(builder, after->getLoc(), channel.getSymName(), Value(), element);
   CommitOp::create(builder, after->getLoc(), token.getToken(), ValueRange(),
                    /*after_all=*/isUsedByEngine(change));

@@ -6,7 +6,9 @@
 //
 // A slot may change hands when everything that an engine does to it is complete.
 // Where all of that was issued in the block of the commit or release, its ops are
-// named; where some was issued in another, all that was issued before.
+// named; where some was issued in another, all that was issued before. A token that
+// ends after all others' ops names them where they are stores of its block: no
+// engine reports those, the role itself waits for them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,6 +31,20 @@ static bool isCovered(Operation *op, const AsyncOps &ops) {
          });
 }
 
+/// The stores that `end` comes after, if they are all that its role issues and stand
+/// in its block.
+static AsyncOps findStoresBefore(Operation *end) {
+  AsyncOps stores;
+  bool onlyStores = true;
+  end->getParentOfType<RoleOp>().walk([&](AsyncOpInterface op) {
+    onlyStores &= op.getEngine() == Engine::Store && op->getBlock() == end->getBlock();
+    if (onlyStores && op->isBeforeInBlock(end)) {
+      stores.insert(op);
+    }
+  });
+  return onlyStores ? stores : AsyncOps();
+}
+
 template <typename EndOp>
 static void nameCompletion(RewriterBase &rewriter, EndOp end,
                            const llvm::DenseMap<Operation *, AsyncOps> &opsOfStart) {
@@ -42,6 +58,11 @@ static void nameCompletion(RewriterBase &rewriter, EndOp end,
     return op->getBlock() == end->getBlock() &&
            llvm::is_contained(op->getOperands(), end.getToken());
   });
+  if (end.getAfterAll() && ops.empty()) {
+    ops = findStoresBefore(end);
+    isLocal = !ops.empty();
+    rewriter.modifyOpInPlace(end, [&] { end.setAfterAll(!isLocal); });
+  }
   rewriter.modifyOpInPlace(end, [&] {
     if (!isLocal) {
       end.setAfterAll(true);
