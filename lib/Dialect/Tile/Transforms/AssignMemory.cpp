@@ -28,11 +28,6 @@ static LogicalResult checkInput(KernelOp kernel) {
   if (!kernel.getBody().getOps<AllocOp>().empty()) {
     return kernel.emitError() << "expected a kernel of tile values, but got one with memory";
   }
-  if (!kernel.getTarget().getInfo().hasTensorMemory()) {
-    return kernel.emitError() << "expected a target with tensor memory, as homes in registers are "
-                                 "not assigned yet, but got "
-                              << kernel.getTarget().getInfo().chip;
-  }
   if (kernel.getSchedule().getPlan().roles.empty()) {
     return kernel.emitError()
            << "expected a schedule with roles, but got none; attn-select-schedule fills them in";
@@ -82,6 +77,9 @@ struct TileAssignMemory : public fa4::tile::impl::TileAssignMemoryBase<TileAssig
       return signalPassFailure();
     }
     inlineSteps(kernel);
+    if (!kernel.getTarget().getInfo().hasTensorMemory() && failed(dropZeroStarts(kernel))) {
+      return signalPassFailure();
+    }
     FailureOr<SmallVector<KeptValue>> kept = findKeptValues(kernel);
     if (failed(kept)) {
       return signalPassFailure();

@@ -32,6 +32,11 @@ InlinedStepOp fa4::tile::getMakerOf(KeepOp keep) {
   return InlinedStepOp();
 }
 
+int64_t fa4::tile::getReplicaOf(InlinedStepOp step) {
+  const Role *role = getRoleOf(step);
+  return role && role->replicas > 1 ? static_cast<int64_t>(step.getIndex().value_or(0)) : 0;
+}
+
 bool Taking::isByEngine() const {
   return llvm::any_of(
       uses, [](const OperandChain &chain) { return isa<MmaOp, StoreOp>(chain.use->getOwner()); });
@@ -52,9 +57,11 @@ private:
   struct Entry {
     KeepOp keep;
     const Role *from, *to = nullptr;
-    InlinedStepOp taker;
+    InlinedStepOp taker = {};
     bool isOver = false;
-    std::optional<unsigned> handOver;
+    /// Copies that the role itself makes of it.
+    SmallVector<OpOperand *> ownStores = {};
+    std::optional<unsigned> handOver = std::nullopt;
   };
 
   LogicalResult collect();
@@ -64,7 +71,9 @@ private:
   void formChannels();
   void formHandOvers();
   LogicalResult formTakings();
+  void splitByReplica(Taking &taking, std::vector<Taking> &parts);
   LogicalResult placeTaking(Taking &taking);
+  LogicalResult placeOver(Entry &entry);
   LogicalResult nameChannels();
   bool isRow(KeepOp keep) { return cast<FragType>(keep.getType()).isRow(); }
   StringRef allocationOf(KeepOp keep) { return overlap.lookup(keep.getView())->alloc; }
@@ -116,6 +125,9 @@ LogicalResult Planner::findTaker(Entry &entry) {
     for (const OperandChain &chain : getUseChains(copy)) {
       InlinedStepOp taker = getStepOf(chain.use->getOwner());
       const Role *role = taker ? getRoleOf(taker) : nullptr;
+      if (role == entry.from && isa<StoreOp>(chain.use->getOwner())) {
+        entry.ownStores.push_back(chain.use);
+      }
       if (!role || role == entry.from || isa<KeepOp>(chain.use->getOwner())) {
         continue;
       }
@@ -139,7 +151,7 @@ LogicalResult Planner::collect() {
     if (!maker) {
       return keep.emitOpError() << "expected a kept value to be made by a step";
     }
-    Entry entry{keep, getRoleOf(maker), nullptr, InlinedStepOp(), false, std::nullopt};
+    Entry entry{keep, getRoleOf(maker)};
     entry.isOver = isWrittenInPlace(keep, entry.from);
     if (!entry.isOver && failed(findTaker(entry))) {
       return failure();
@@ -259,6 +271,63 @@ void Planner::formHandOvers() {
 // Takings
 //===----------------------------------------------------------------------===//
 
+/// Where all replicas take the slots of one ring, each takes them by itself.
+void Planner::splitByReplica(Taking &taking, std::vector<Taking> &parts) {
+  if (plan.channels[taking.channel].family > 1) {
+    parts.push_back(std::move(taking));
+    return;
+  }
+  llvm::MapVector<int64_t, SmallVector<OperandChain>> byReplica;
+  for (OperandChain &chain : taking.uses) {
+    byReplica[getReplicaOf(getStepOf(chain.use->getOwner()))].push_back(chain);
+  }
+  for (auto &[replica, uses] : byReplica) {
+    Taking &part = parts.emplace_back(taking);
+    part.replica = replica;
+    part.uses = uses;
+  }
+}
+
+/// What a role writes over a slot that it took, and copies from there, goes back with
+/// the slot when the copy has read it.
+LogicalResult Planner::placeOver(Entry &entry) {
+  KeepOp keep = entry.keep;
+  auto found = llvm::find_if(plan.takings, [&](const Taking &taking) {
+    const PlannedChannel &channel = plan.channels[taking.channel];
+    return channel.to == entry.from &&
+           plan.handOvers[taking.handOvers.front()].element ==
+               static_cast<int64_t>(keep.getElement().value_or(0)) &&
+           llvm::any_of(channel.views, [&](StringRef view) {
+             return overlap.shared(view, keep.getView()).has_value();
+           });
+  });
+  Block *block = found == plan.takings.end() ? nullptr : found->carriers[0].getParentBlock();
+  bool isBehind = block && llvm::all_of(found->uses, [&](const OperandChain &chain) {
+                    Operation *use = getAncestorIn(block, chain.use->getOwner());
+                    Operation *writer = getAncestorIn(block, keep);
+                    return use && writer && use->isBeforeInBlock(writer);
+                  });
+  if (!isBehind || found->over) {
+    InlinedStepOp maker = getMakerOf(keep);
+    return maker.emitError() << "expected what role '" << entry.from->name
+                             << "' copies to global memory itself to lie over a slot that it takes "
+                                "once in a tile, and is done with, but got "
+                             << keep.getViewAttr()
+                             << "; give it the home of such a slot, or the copy another role";
+  }
+  PlannedChannel &channel = plan.channels[found->channel];
+  channel.views.insert(keep.getView());
+  found->over = keep;
+  found->stores = entry.ownStores;
+  found->isInside = false;
+  for (const OperandChain &chain : found->uses) {
+    Operation *op = getAncestorIn(block, chain.use->getOwner());
+    found->first = !found->first || op->isBeforeInBlock(found->first) ? op : found->first;
+  }
+  found->last = block->getTerminator()->getPrevNode();
+  return success();
+}
+
 LogicalResult Planner::formTakings() {
   llvm::SetVector<Value> carriers;
   for (Entry &entry : entries) {
@@ -292,22 +361,31 @@ LogicalResult Planner::formTakings() {
       continue;
     }
     taking.carriers.push_back(carrier);
-    // Numbers of one message are taken together.
-    auto together = llvm::find_if(plan.takings, [&](const Taking &other) {
-      Value beside = other.carriers[0];
-      return other.handOvers == taking.handOvers &&
-             beside.getParentBlock() == carrier.getParentBlock() &&
-             other.mayBeNone == taking.mayBeNone && cast<FragType>(carrier.getType()).isRow();
-    });
-    if (together != plan.takings.end()) {
-      together->carriers.push_back(carrier);
-      llvm::append_range(together->uses, taking.uses);
-      continue;
+    std::vector<Taking> parts;
+    splitByReplica(taking, parts);
+    for (Taking &part : parts) {
+      // Numbers of one message are taken together.
+      auto together = llvm::find_if(plan.takings, [&](const Taking &other) {
+        Value beside = other.carriers[0];
+        return other.handOvers == part.handOvers && other.replica == part.replica &&
+               beside.getParentBlock() == carrier.getParentBlock() &&
+               other.mayBeNone == part.mayBeNone && cast<FragType>(carrier.getType()).isRow();
+      });
+      if (together != plan.takings.end()) {
+        together->carriers.push_back(carrier);
+        llvm::append_range(together->uses, part.uses);
+        continue;
+      }
+      plan.takings.push_back(std::move(part));
     }
-    plan.takings.push_back(std::move(taking));
   }
   for (Taking &taking : plan.takings) {
     if (failed(placeTaking(taking))) {
+      return failure();
+    }
+  }
+  for (Entry &entry : entries) {
+    if (!entry.ownStores.empty() && !entry.to && !entry.isOver && failed(placeOver(entry))) {
       return failure();
     }
   }
@@ -340,11 +418,19 @@ LogicalResult Planner::placeTaking(Taking &taking) {
   taking.isInside = isOneStep && step->getBlock() == block &&
                     (!step.getUnless() || taking.mayBeNone) && !isStored;
   PlannedChannel &channel = plan.channels[taking.channel];
-  channel.isEmptiedByThreads |= !taking.isByEngine();
+  // Products on registers are awaited by the threads that issue them.
+  bool isAwaited = !kernel.getTarget().getInfo().hasTensorMemory();
+  channel.isEmptiedByThreads |= isAwaited || !taking.isByEngine();
   channel.isEmptiedByProducts |=
+      !isAwaited &&
       llvm::any_of(taking.uses, [](const OperandChain &chain) { return chain.isProduct(); });
   if (taking.isInside) {
     return success();
+  }
+  if (channel.to->replicas > 1 && channel.family == 1) {
+    return step.emitError() << "expected each replica of role '" << channel.to->name
+                            << "' to take @" << view
+                            << " in one step of the trip that hands it over, but got others";
   }
   for (const OperandChain &chain : taking.uses) {
     Operation *op = getAncestorIn(block, chain.use->getOwner());

@@ -46,6 +46,10 @@ struct Taking {
   llvm::SmallVector<OperandChain> uses;
   /// Written in place before it is released.
   KeepOp over = {};
+  /// The replica of the taking role, where each takes every slot.
+  int64_t replica = 0;
+  /// Copies, by the taker, of what it wrote over the slot.
+  llvm::SmallVector<mlir::OpOperand *> stores = {};
   /// Some trip finds a value that nobody handed over.
   bool mayBeNone = false;
   /// In one step, which has wait and release inside.
@@ -82,6 +86,16 @@ mlir::FailureOr<ChannelPlan> planChannels(KernelOp kernel, const ViewOverlap &ov
 
 /// The element of its channel that `handOver` fills, if the channel has several.
 mlir::IntegerAttr getElementOf(const ChannelPlan &plan, const HandOver &handOver);
+
+/// The replica of its role that runs `step`.
+int64_t getReplicaOf(InlinedStepOp step);
+
+/// Makes `token`, of the body of `step`, a result of it; the step is made again.
+mlir::Value yieldToken(InlinedStepOp &step, mlir::Value token);
+
+/// Lets the replicas of a role take turns between the steps that the schedule's `turn`
+/// names, from the first to the last of them wherever the first stands.
+mlir::LogicalResult takeTurns(KernelOp kernel);
 
 /// Moves acquires and releases as the schedule's `early_acquire` and `stagger` ask.
 void moveTokens(KernelOp kernel, ChannelPlan &plan);

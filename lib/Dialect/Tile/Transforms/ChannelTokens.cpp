@@ -40,7 +40,6 @@ public:
 
 private:
   Value acquireNext(HandOver &handOver);
-  Value yieldFromStep(InlinedStepOp step, Value token);
   /// Carries a token through `loop`; gives the loop's argument and result.
   std::pair<Value, Value> carry(scf::ForOp &loop, Value init, Value yielded);
   Value createAcquire(HandOver &handOver);
@@ -85,16 +84,17 @@ bool TokenMover::locate(MutableArrayRef<T *> ops, Fn opOf, Positions<T> &positio
   return true;
 }
 
-Value TokenMover::yieldFromStep(InlinedStepOp step, Value token) {
-  rewriter.setInsertionPoint(step);
+Value fa4::tile::yieldToken(InlinedStepOp &step, Value token) {
+  OpBuilder builder(step);
   SmallVector<Type> types(step.getResultTypes());
   types.push_back(token.getType());
-  auto wider = InlinedStepOp::create(rewriter, step.getLoc(), types, step.getStepAttr(),
+  auto wider = InlinedStepOp::create(builder, step.getLoc(), types, step.getStepAttr(),
                                      step.getIndexAttr(), Value(), ValueRange());
   wider.getBody().takeBody(step.getBody());
   wider.getYield().getValuesMutable().append(token);
   step->replaceAllUsesWith(wider->getResults().drop_back());
   step.erase();
+  step = wider;
   return wider->getResults().back();
 }
 
@@ -127,7 +127,7 @@ Value TokenMover::acquireNext(HandOver &handOver) {
     }
   }
   rewriter.setInsertionPointAfter(last);
-  return yieldFromStep(step, createAcquire(handOver));
+  return yieldToken(step, createAcquire(handOver));
 }
 
 void TokenMover::setToken(HandOver &handOver, Value token) {

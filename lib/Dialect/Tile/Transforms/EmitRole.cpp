@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "PartitionRoles.h"
+#include "ValueFlow.h"
 
 #include "fa4/Target/TargetInfo.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -49,20 +50,63 @@ private:
   SmallVector<Value> lookupAll(ValueRange values) {
     return llvm::map_to_vector(values, [&](Value value) { return mapping.lookup(value); });
   }
-  FailureOr<Type> spread(Operation *op, Type type);
+  FailureOr<Type> spread(Operation *op, Value value);
+  FailureOr<FragType> spreadFragment(Operation *op, FragType tile, bool isOperand);
+  LogicalResult emitProduct(MmaOp product);
+  void findOperands();
 
   RewriterBase &rewriter;
   const RoleSlice &slice;
   IRMapping mapping;
+  /// What products take as first operand from registers, under all its names.
+  llvm::DenseSet<Value> operands;
 };
 
 } // namespace
 
-/// `type` as the role's threads hold it: a thread per row, or two that share one.
-FailureOr<Type> RoleEmitter::spread(Operation *op, Type type) {
-  auto tile = dyn_cast<FragType>(type);
+void RoleEmitter::findOperands() {
+  slice.getKernel().walk([&](MmaOp product) {
+    if (getPlace(product.getA())) {
+      return;
+    }
+    for (Value origin : getOrigins(product.getA())) {
+      operands.insert_range(getCopies(origin));
+    }
+  });
+}
+
+/// `tile` as the warps of a warpgroup hold it beside products on registers.
+FailureOr<FragType> RoleEmitter::spreadFragment(Operation *op, FragType tile, bool isOperand) {
+  const fa4::Role &role = *slice.getCopy().role;
+  const TargetInfo &target = slice.getKernel().getTarget().getInfo();
+  bool isColumns = tile.getRank() == 2 && tile.getRows() == 1;
+  constexpr int64_t kWarpsPerGroup = 4;
+  bool isOneGroup = role.warps == kWarpsPerGroup;
+  if (!isOneGroup || (!isColumns && !llvm::is_contained(target.mmaRows, tile.getRows()))) {
+    return op->emitError("expected role '")
+           << role.name << "' to have " << kWarpsPerGroup << " warps for tiles of "
+           << target.mmaRows.front() << " rows, which one product fills, but got " << role.warps
+           << " warps for " << tile.getRows()
+           << " rows; let the schedule's tile have as many rows, and the role replicas";
+  }
+  Spread form = isColumns      ? Spread::Columns
+                : tile.isRow() ? Spread::Quad
+                : isOperand    ? Spread::A16
+                               : Spread::Acc;
+  return FragType::get(tile.getContext(), tile.getShape(), tile.getElementType(),
+                       SpreadAttr::get(tile.getContext(), form));
+}
+
+/// The type of `value` as the role's threads hold it: a thread per row, or two that
+/// share one; or a warpgroup's threads as its products do.
+FailureOr<Type> RoleEmitter::spread(Operation *op, Value value) {
+  auto tile = dyn_cast<FragType>(value.getType());
   if (!tile) {
-    return type;
+    return value.getType();
+  }
+  if (!slice.getKernel().getTarget().getInfo().hasTensorMemory()) {
+    FailureOr<FragType> fragment = spreadFragment(op, tile, operands.contains(value));
+    return failed(fragment) ? FailureOr<Type>(failure()) : FailureOr<Type>(*fragment);
   }
   const fa4::Role &role = *slice.getCopy().role;
   int64_t perWarp = slice.getKernel().getTarget().getInfo().threadsPerWarp;
@@ -78,8 +122,8 @@ FailureOr<Type> RoleEmitter::spread(Operation *op, Type type) {
   }
   Spread form = isColumns ? (isShared ? Spread::Columns2 : Spread::Columns)
                           : (isShared ? Spread::Rows2 : Spread::Rows);
-  return Type(FragType::get(type.getContext(), tile.getShape(), tile.getElementType(),
-                            SpreadAttr::get(type.getContext(), form)));
+  return Type(FragType::get(tile.getContext(), tile.getShape(), tile.getElementType(),
+                            SpreadAttr::get(tile.getContext(), form)));
 }
 
 //===----------------------------------------------------------------------===//
@@ -157,7 +201,7 @@ LogicalResult RoleEmitter::emitBranch(scf::IfOp branch) {
   SmallVector<unsigned> kept = getNeeded(branch.getResults());
   SmallVector<Type> types;
   for (unsigned number : kept) {
-    FailureOr<Type> type = spread(branch, branch.getResult(number).getType());
+    FailureOr<Type> type = spread(branch, branch.getResult(number));
     if (failed(type)) {
       return failure();
     }
@@ -259,7 +303,7 @@ void RoleEmitter::emitKept(KeepOp keep) {
 
 LogicalResult RoleEmitter::emitValueOp(Operation *op) {
   if (auto use = dyn_cast<UseOp>(op)) {
-    FailureOr<Type> type = spread(op, use.getResult().getType());
+    FailureOr<Type> type = spread(op, use.getResult());
     if (failed(type)) {
       return failure();
     }
@@ -269,13 +313,31 @@ LogicalResult RoleEmitter::emitValueOp(Operation *op) {
     return success();
   }
   Operation *copy = rewriter.clone(*op, mapping);
-  for (OpResult result : copy->getResults()) {
-    FailureOr<Type> type = spread(op, result.getType());
+  for (auto [result, value] : llvm::zip_equal(copy->getResults(), op->getResults())) {
+    FailureOr<Type> type = spread(op, value);
     if (failed(type)) {
       return failure();
     }
     result.setType(*type);
   }
+  return success();
+}
+
+/// A product on registers, and right behind it the wait for its value.
+LogicalResult RoleEmitter::emitProduct(MmaOp product) {
+  FailureOr<Type> type = spread(product, product.getResult());
+  if (failed(type)) {
+    return failure();
+  }
+  UseOp a = getPlace(product.getA()), b = getPlace(product.getB());
+  Location loc = product.getLoc();
+  auto started = AsyncMmaOp::create(
+      rewriter, loc, AsyncType::get(product.getContext(), *type),
+      lookup(a ? a.getHandle() : product.getA()), a ? a.getViewAttr() : FlatSymbolRefAttr(),
+      lookup(b.getHandle()), b.getViewAttr(), lookup(product.getOnto()), FlatSymbolRefAttr(),
+      UnitAttr(), lookup(product.getUnless()));
+  auto await = AwaitOp::create(rewriter, loc, *type, started.getResult());
+  mapping.map(product.getResult(), await.getResult());
   return success();
 }
 
@@ -295,6 +357,9 @@ LogicalResult RoleEmitter::emitOp(Operation *op) {
   if (auto keep = dyn_cast<KeepOp>(op)) {
     emitKept(keep);
     return success();
+  }
+  if (auto product = dyn_cast<MmaOp>(op)) {
+    return emitProduct(product);
   }
   if (auto store = dyn_cast<StoreOp>(op); store && copiesView(store)) {
     UseOp place = getPlace(store.getValue());
@@ -334,6 +399,7 @@ FailureOr<RoleOp> RoleEmitter::run() {
   }
   OpBuilder::InsertionGuard guard(rewriter);
   rewriter.setInsertionPointToEnd(&body);
+  findOperands();
   if (failed(emitOps(*kernel.getEntry()))) {
     return failure();
   }

@@ -68,6 +68,10 @@ struct HomeClass {
 mlir::FailureOr<std::vector<HomeClass>> makeHomes(KernelOp kernel, llvm::ArrayRef<KeptValue> kept,
                                                   mlir::OpBuilder &builder);
 
+/// Lets products in registers add onto what they are told not to add onto, where that
+/// is a tile of zeros in every trip in which they are told so.
+mlir::LogicalResult dropZeroStarts(KernelOp kernel);
+
 /// Checks that values whose views overlap are not live together, over two trips of
 /// the loop and the border between two tiles.
 mlir::LogicalResult checkLiveIntervals(KernelOp kernel);

@@ -11,6 +11,7 @@
 
 #include "HomePlan.h"
 
+#include "fa4/Dialect/FA4/IR/FA4Attributes.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -25,7 +26,9 @@ struct Demand {
   bool feedsProduct = false;
   bool isAccumulated = false;
   /// A step of another role, and one of the own role whose engine takes it.
-  InlinedStepOp otherTaker, ownProduct, ownReader;
+  InlinedStepOp otherTaker, ownProduct, ownReader, otherProduct;
+  /// A step of the own role copies it to global memory.
+  bool isStored = false;
   /// The copies that steps of other roles use.
   SetVector<Value> carriers;
 };
@@ -40,6 +43,7 @@ public:
 
 private:
   LogicalResult visit(InlinedStepOp step, Value value);
+  LogicalResult visitFragment(InlinedStepOp step, Value value);
   LogicalResult checkEngines(InlinedStepOp step, Value value, const Demand &demand);
   Demand getDemand(InlinedStepOp step, Value value);
   void keepThreadValue(InlinedStepOp step, Value value, const Demand &demand);
@@ -65,6 +69,12 @@ Demand Finder::getDemand(InlinedStepOp step, Value value) {
         continue;
       }
       bool isOwn = getRoleOf(taker) == role;
+      if (chain.isProduct() && !isOwn) {
+        demand.otherProduct = taker;
+      }
+      if (isOwn && taker != step && isa<StoreOp>(chain.use->getOwner())) {
+        demand.isStored = true;
+      }
       if (chain.isAccumulator()) {
         demand.isAccumulated = true;
       } else if (chain.isProduct()) {
@@ -167,10 +177,72 @@ LogicalResult Finder::checkEngines(InlinedStepOp step, Value value, const Demand
   return error;
 }
 
+/// What the schedule says of a result of `step`, which is `value`.
+static const Home *findListedHome(InlinedStepOp step, Value value) {
+  const Schedule &plan = step->getParentOfType<KernelOp>().getSchedule().getPlan();
+  for (auto [number, yielded] : llvm::enumerate(step.getYield().getValues())) {
+    if (yielded != value) {
+      continue;
+    }
+    if (const Home *listed = plan.findHome(step.getStep(), static_cast<int64_t>(number))) {
+      return listed;
+    }
+    if (step.getNumResults() == 1) {
+      return plan.findHome(step.getStep(), std::nullopt);
+    }
+  }
+  return nullptr;
+}
+
+/// Without tensor memory a product gives its result to the threads that issue it, and
+/// takes from them what they made: all of that stays in one role. What copies bring
+/// is in memory, and what they take where the schedule has a place for it.
+LogicalResult Finder::visitFragment(InlinedStepOp step, Value value) {
+  Demand demand = getDemand(step, value);
+  Operation *op = value.getDefiningOp();
+  if (isa<LoadOp>(op)) {
+    if (demand.feedsProduct || demand.otherTaker) {
+      kept.push_back({value, step, /*isByEngine=*/true, /*isOutside=*/false, {}});
+    }
+    return success();
+  }
+  const Home *listed = findListedHome(step, value);
+  bool isOperand = isa<MmaOp>(op) || demand.isAccumulated || demand.feedsProduct;
+  if (isOperand && !isa<SliceOp, TransposeOp>(op)) {
+    InlinedStepOp taker = isa<MmaOp>(op) ? demand.otherTaker : demand.otherProduct;
+    if (taker) {
+      InFlightDiagnostic error =
+          taker.emitError() << "expected what a product gives or takes in registers to stay in one "
+                               "role, but got '"
+                            << step.getStepName() << "' in role '" << getRoleOf(step)->name
+                            << "' and '" << taker.getStepName() << "' in '"
+                            << getRoleOf(taker)->name << "'";
+      error.attachNote(step.getLoc()) << "'" << step.getStepName() << "' is here";
+      error.attachNote(step.getLoc()) << "give both steps to one role";
+      return error;
+    }
+    if (listed && listed->space != HomeSpace::Registers) {
+      return step.emitError() << "expected the home of '" << step.getStep()
+                              << "' to be registers, as a product gives or takes it on a target "
+                                 "without tensor memory, but got memory";
+    }
+    return success();
+  }
+  if (demand.otherTaker) {
+    keepThreadValue(step, value, demand);
+  } else if (demand.isStored && listed && listed->space == HomeSpace::Smem) {
+    kept.push_back({value, step, /*isByEngine=*/false, /*isOutside=*/false, {}});
+  }
+  return success();
+}
+
 LogicalResult Finder::visit(InlinedStepOp step, Value value) {
   Operation *op = value.getDefiningOp();
   if (!isa<FragType>(value.getType()) || isa<SplatOp>(op)) {
     return success();
+  }
+  if (!kernel.getTarget().getInfo().hasTensorMemory()) {
+    return visitFragment(step, value);
   }
   Demand demand = getDemand(step, value);
   bool isLoad = isa<LoadOp>(op);

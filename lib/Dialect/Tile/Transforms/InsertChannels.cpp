@@ -170,7 +170,8 @@ LogicalResult Inserter::createChannels() {
       return Attribute(FlatSymbolRefAttr::get(context, view));
     });
     for (const Role *role : {channel.from, channel.to}) {
-      if (role->replicas > 1 && channel.family != role->replicas) {
+      bool isTakenByAll = role == channel.to && channel.family == 1;
+      if (role->replicas > 1 && channel.family != role->replicas && !isTakenByAll) {
         return kernel.emitError() << "expected as many replicas of role '" << role->name
                                   << "' as elements of '" << channel.name << "', " << channel.family
                                   << ", but got " << role->replicas;
@@ -323,6 +324,12 @@ void Inserter::take(Taking &taking) {
     taking.over.getHandleMutable().assign(taking.wait.getToken());
     taking.over.removeElementAttr();
   }
+  for (OpOperand *store : taking.stores) {
+    builder.setInsertionPoint(store->getOwner());
+    auto used = UseOp::create(builder, loc, store->get().getType(), store->get(),
+                              taking.wait.getToken(), taking.over.getView());
+    store->set(used.getResult());
+  }
   if (!taking.isInside) {
     setInsertionPointPast<ReleaseOp>(builder, taking.last);
   } else if (taking.over) {
@@ -427,6 +434,9 @@ struct TileInsertChannels : public fa4::tile::impl::TileInsertChannelsBase<TileI
       return signalPassFailure();
     }
     settleEngines(kernel, *plan);
+    if (failed(takeTurns(kernel))) {
+      return signalPassFailure();
+    }
     // Tokens that are moved hold slots longer than the one thread can: what the
     // schedule asks for there is judged when roles run side by side.
     if (failed(checkRings(kernel))) {

@@ -259,20 +259,29 @@ void ReplicaMerger::resolve(const Difference &difference) {
 
 /// Makes the replica's number the element at every end that is tied.
 void ReplicaMerger::takeElements() {
+  Value next;
+  // At the head of the role: each replica passes to one and the same other.
+  auto getNext = [&] {
+    if (!next) {
+      Type type = role.getIndex().getType();
+      Value one = getRoleConstant(rewriter, role, type, 1);
+      Value count = getRoleConstant(rewriter, role, type, static_cast<int64_t>(replicas.size()));
+      Operation *behind = one.getDefiningOp();
+      while (isa<arith::ConstantOp>(behind->getNextNode())) {
+        behind = behind->getNextNode();
+      }
+      rewriter.setInsertionPointAfter(behind);
+      Value sum = arith::AddIOp::create(rewriter, role.getLoc(), role.getIndex(), one);
+      next = arith::RemSIOp::create(rewriter, role.getLoc(), sum, count);
+    }
+    return next;
+  };
   auto take = [&](auto op) {
     EndAttr end = getEnd(op, work);
     if (end.getTie() == Tie::All) {
       return;
     }
-    Value element = role.getIndex();
-    if (end.getTie() == Tie::Previous) {
-      rewriter.setInsertionPoint(op);
-      Type type = element.getType();
-      Value next = arith::AddIOp::create(rewriter, op.getLoc(), element,
-                                         getRoleConstant(rewriter, role, type, 1));
-      Value count = getRoleConstant(rewriter, role, type, static_cast<int64_t>(replicas.size()));
-      element = arith::RemSIOp::create(rewriter, op.getLoc(), next, count);
-    }
+    Value element = end.getTie() == Tie::Previous ? getNext() : role.getIndex();
     rewriter.modifyOpInPlace(op, [&] {
       op.removeStaticElementAttr();
       op.getElementMutable().assign(element);

@@ -79,6 +79,10 @@ static void nameCompletion(RewriterBase &rewriter, EndOp end,
 void fa4::tile::nameCompletions(RewriterBase &rewriter, RoleOp role) {
   llvm::DenseMap<Operation *, AsyncOps> opsOfStart;
   role.walk([&](AsyncOpInterface op) {
+    auto product = dyn_cast<AsyncMmaOp>(op.getOperation());
+    if (product && cast<AsyncType>(product.getResult().getType()).getValue()) {
+      return; // awaited by the role itself, before it gives the token back
+    }
     for (Value operand : op->getOperands()) {
       if (!isa<TokenType>(operand.getType())) {
         continue;

@@ -88,6 +88,7 @@ struct TilePartitionRoles : public fa4::tile::impl::TilePartitionRolesBase<TileP
       if (failed(emitted)) {
         return failure();
       }
+      placeAwaits(rewriter, *emitted);
       sinkScalars(rewriter, emitted->getBody());
       numRerolled += rerollLoops(rewriter, *emitted, facts);
       replicas.push_back(*emitted);

@@ -23,6 +23,10 @@ namespace fa4::tile {
 /// op, where the role's threads cannot hold a tile.
 mlir::FailureOr<RoleOp> emitRole(mlir::RewriterBase &rewriter, const RoleSlice &slice);
 
+/// Awaits products on registers where their values are used, and gives back what they
+/// read no sooner.
+void placeAwaits(mlir::RewriterBase &rewriter, RoleOp role);
+
 /// Turns `P Y, loop (X Y), X E` into `P, loop (Y X), E` wherever a loop of the role
 /// has that form. Returns how often.
 unsigned rerollLoops(mlir::RewriterBase &rewriter, RoleOp role, const WorkFacts &facts);

@@ -13,6 +13,7 @@
 #include "ChannelPlan.h"
 #include "TripWalk.h"
 
+#include "fa4/Dialect/FA4/IR/FA4Attributes.h"
 #include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
@@ -24,7 +25,11 @@ namespace {
 struct Ring {
   ChannelOp channel;
   int64_t depth = 0, element = 0, starts = 0;
-  int64_t acquired = 0, committed = 0, waited = 0, released = 0;
+  int64_t acquired = 0, committed = 0;
+  /// By each replica that takes every slot; by one otherwise.
+  SmallVector<int64_t> waited, released;
+  /// Slots that all have given back.
+  int64_t getReleased() const { return *llvm::min_element(released); }
   /// Most slots that were taken at a time, and where that was first too many.
   int64_t needed = 0;
   Operation *blocked = nullptr;
@@ -41,6 +46,7 @@ private:
   struct Generation {
     Ring *ring;
     int64_t number;
+    int64_t replica;
   };
 
   void enter(InlinedStepOp step) override {}
@@ -50,9 +56,9 @@ private:
   LogicalResult visitUse(UseOp use);
   LogicalResult visitSettle(SettleOp settle);
   Ring &getRing(FlatSymbolRefAttr name, IntegerAttr element);
-  void label(Value value, Ring &ring, int64_t number) {
+  void label(Value value, Ring &ring, int64_t number, int64_t replica = 0) {
     setLabel(value, static_cast<int64_t>(generations.size()));
-    generations.push_back({&ring, number});
+    generations.push_back({&ring, number, replica});
   }
 
   KernelOp kernel;
@@ -74,6 +80,16 @@ Ring &RingWalk::getRing(FlatSymbolRefAttr name, IntegerAttr element) {
       ring->starts = (*starts)[number];
       ring->acquired = ring->committed = ring->starts;
     }
+    int64_t takers = 1;
+    for (auto end : ring->channel.getTo().getAsRange<EndAttr>()) {
+      for (const fa4::Role &role : kernel.getSchedule().getPlan().roles) {
+        if (role.name == end.getRole().getValue() && end.getTie() == Tie::All) {
+          takers = std::max(takers, role.replicas);
+        }
+      }
+    }
+    ring->waited.assign(static_cast<size_t>(takers), 0);
+    ring->released.assign(static_cast<size_t>(takers), 0);
   }
   return *ring;
 }
@@ -81,7 +97,7 @@ Ring &RingWalk::getRing(FlatSymbolRefAttr name, IntegerAttr element) {
 LogicalResult RingWalk::visitAcquire(AcquireOp acquire) {
   Ring &ring = getRing(acquire.getChannelAttr(), acquire.getStaticElementAttr());
   label(acquire.getToken(), ring, ring.acquired++);
-  ring.needed = std::max(ring.needed, ring.acquired - ring.released);
+  ring.needed = std::max(ring.needed, ring.acquired - ring.getReleased());
   if (ring.needed > ring.depth && !ring.blocked) {
     ring.blocked = acquire;
   }
@@ -90,13 +106,15 @@ LogicalResult RingWalk::visitAcquire(AcquireOp acquire) {
 
 LogicalResult RingWalk::visitWait(WaitOp wait) {
   Ring &ring = getRing(wait.getChannelAttr(), wait.getStaticElementAttr());
-  if (ring.waited >= ring.committed) {
-    return wait.emitError() << "expected hand-over " << ring.waited << " of "
-                            << wait.getChannelAttr()
+  InlinedStepOp step = getStepOf(wait);
+  int64_t replica = ring.waited.size() > 1 && step ? getReplicaOf(step) : 0;
+  int64_t &waited = ring.waited[static_cast<size_t>(replica)];
+  if (waited >= ring.committed) {
+    return wait.emitError() << "expected hand-over " << waited << " of " << wait.getChannelAttr()
                             << " to come before a step waits for it, but got " << ring.committed
                             << "; a step that may find none stands under 'unless'";
   }
-  label(wait.getToken(), ring, ring.waited++);
+  label(wait.getToken(), ring, waited++, replica);
   return success();
 }
 
@@ -120,9 +138,9 @@ LogicalResult RingWalk::visitSettle(SettleOp settle) {
   Ring &ring = getRing(settle.getChannelAttr(), settle.getStaticElementAttr());
   // In the tile loop the last hand-over may still be out.
   bool isInTile = settle->getParentOfType<ForEachTileOp>() != nullptr;
-  if (ring.released + (isInTile ? 1 : 0) < ring.committed) {
+  if (ring.getReleased() + (isInTile ? 1 : 0) < ring.committed) {
     return settle.emitOpError() << "expected all hand-overs of " << settle.getChannelAttr()
-                                << " to be released, but got " << ring.released << " of "
+                                << " to be released, but got " << ring.getReleased() << " of "
                                 << ring.committed;
   }
   return success();
@@ -149,7 +167,8 @@ LogicalResult RingWalk::visit(Operation *op) {
     ++generations[getLabel(commit.getToken())].ring->committed;
   } else if (auto release = dyn_cast<ReleaseOp>(op)) {
     if (int64_t token = getLabel(release.getToken()); token != kNoLabel) {
-      ++generations[token].ring->released;
+      const Generation &held = generations[token];
+      ++held.ring->released[static_cast<size_t>(held.replica)];
     }
   } else if (isa<SliceOp, TransposeOp>(op)) {
     setLabel(op->getResult(0), getLabel(op->getOperand(0)));
@@ -171,13 +190,17 @@ LogicalResult RingWalk::finish() {
       return error;
     }
   }
-  for (auto &[name, ring] : rings) {
+  for (auto &entry : rings) {
+    Ring *ring = entry.second.get();
+    // Slots that were full at the start make up for as many that are at the end.
+    auto isTakenOnce = [&](int64_t taken) { return ring->committed == taken + ring->starts; };
+    const auto *other = llvm::find_if_not(ring->waited, isTakenOnce);
     if (ring->acquired != ring->committed || ring->waited != ring->released ||
-        ring->committed != ring->waited + ring->starts) {
+        other != ring->waited.end()) {
       return ring->channel.emitError()
              << "expected each hand-over of @" << ring->channel.getSymName()
              << " to be taken once, but got " << ring->committed - ring->starts << " made and "
-             << ring->waited << " taken";
+             << (other == ring->waited.end() ? ring->waited.front() : *other) << " taken";
     }
   }
   return success();

@@ -145,6 +145,27 @@ LogicalResult RoleSlice::addProduct(MmaOp product) {
   return success();
 }
 
+/// A product that gives its value to the threads that issue it.
+LogicalResult RoleSlice::addFragmentProduct(MmaOp product) {
+  if (KernelOp(kernel).getTarget().getInfo().hasTensorMemory()) {
+    return product.emitError("expected a product to be kept in a view, but got a use of its value");
+  }
+  UseOp a = getPlace(product.getA()), b = getPlace(product.getB());
+  if (!b) {
+    return product.emitError("expected operand 'b' of a product to be used from a view, but got a "
+                             "fragment");
+  }
+  need(a ? a.getHandle() : product.getA(), product);
+  need(b.getHandle(), product);
+  if (product.getOnto()) {
+    need(product.getOnto(), product);
+  }
+  if (product.getUnless()) {
+    need(product.getUnless(), product);
+  }
+  return success();
+}
+
 LogicalResult RoleSlice::addKept(KeepOp keep) {
   Operation *source = keep.getValue().getDefiningOp();
   switch (getKeepForm(keep)) {
@@ -185,8 +206,8 @@ LogicalResult RoleSlice::addOperands(Operation *op) {
     needAll(store.getCoordinates(), op);
     return success();
   }
-  if (isa<MmaOp>(op)) {
-    return op->emitError("expected a product to be kept in a view, but got a use of its value");
+  if (auto product = dyn_cast<MmaOp>(op)) {
+    return addFragmentProduct(product);
   }
   if (isa<TransposeOp, RedistributeOp>(op)) {
     return op->emitError("expected a transposed tile to be used from a view, but got a use of its "

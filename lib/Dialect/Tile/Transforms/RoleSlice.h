@@ -64,6 +64,7 @@ private:
   mlir::LogicalResult addOperands(mlir::Operation *op);
   mlir::LogicalResult addKept(KeepOp keep);
   mlir::LogicalResult addProduct(MmaOp product);
+  mlir::LogicalResult addFragmentProduct(MmaOp product);
   mlir::LogicalResult addValue(mlir::Value value, mlir::Operation *user);
   void addArgument(mlir::BlockArgument argument);
   mlir::LogicalResult addResult(mlir::OpResult result, mlir::Operation *user);

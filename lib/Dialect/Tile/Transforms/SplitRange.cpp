@@ -62,7 +62,10 @@ private:
 
   std::optional<bool> decide(arith::CmpIOp test, Value induction, const TripRange &range);
   bool isNotNegative(const LinearForm &form, Value induction, const TripRange &range);
-  void fold(scf::ForOp loop, const TripRange &range);
+  void fold(Region &region, Value induction, const TripRange &range);
+  void fold(scf::ForOp loop, const TripRange &range) {
+    fold(loop.getRegion(), loop.getInductionVar(), range);
+  }
   void foldTruth(Operation *op);
   void foldBranch(scf::IfOp branch);
   void foldProduct(AsyncMmaOp product);
@@ -309,13 +312,13 @@ void RangeSplitter::foldProduct(AsyncMmaOp product) {
   }
 }
 
-void RangeSplitter::fold(scf::ForOp loop, const TripRange &range) {
-  loop.walk([&](arith::CmpIOp test) {
-    if (std::optional<bool> known = decide(test, loop.getInductionVar(), range)) {
+void RangeSplitter::fold(Region &region, Value induction, const TripRange &range) {
+  region.walk([&](arith::CmpIOp test) {
+    if (std::optional<bool> known = decide(test, induction, range)) {
       rewriter.replaceOp(test, getTruth(*known));
     }
   });
-  loop.getBody()->walk([&](Operation *op) {
+  region.walk([&](Operation *op) {
     if (op->getParentOfType<MapOp>()) {
       return;
     }
@@ -436,6 +439,8 @@ void RangeSplitter::addLoops(Block::iterator begin, Block::iterator end) {
 unsigned RangeSplitter::run() {
   unsigned cuts = 0;
   Block &body = role.getBody().front();
+  // What the facts of the work decide in all trips, and outside of loops.
+  fold(role.getBody(), Value(), TripRange());
   addLoops(body.begin(), body.end());
   while (!pending.empty()) {
     auto [loop, range] = pending.pop_back_val();

@@ -39,6 +39,8 @@ protected:
   /// walked, once and without hand-overs.
   int64_t getLabel(mlir::Value value) const;
   void setLabel(mlir::Value value, int64_t label) { labels[value] = label; }
+  /// The number that a scalar is; none if it does not follow from the work.
+  std::optional<int64_t> getNumber(mlir::Value value) const;
   /// The tile that is walked, from 0.
   int64_t getTile() const { return tile; }
 
@@ -50,7 +52,6 @@ private:
   mlir::LogicalResult walkStep(InlinedStepOp step);
   mlir::LogicalResult refuse(mlir::Operation *op, llvm::StringRef what);
   void evaluate(mlir::Operation *op);
-  std::optional<int64_t> getNumber(mlir::Value value) const;
   /// Hands `from` on as `to`, all at once.
   void handOn(mlir::ValueRange from, mlir::ValueRange to);
 

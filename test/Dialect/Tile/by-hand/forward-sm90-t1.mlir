@@ -23,8 +23,8 @@
   work = static_persistent<longest_first>,
   order = [load_k at 0, qk[0] at 0, load_v at 1, pv[0] at 1, softmax[0] at 0, rescale[0] at 0,
            qk[1] at 0, pv[1] at 1, softmax[1] at 0, rescale[1] at 0],
-  homes = [load_q = smem @q_mem, load_k = smem @k_mem x 2, load_v = smem @v_mem x 2, qk = registers,
-           softmax.0 = registers, pv = registers, finish.0 = smem @q_mem],
+  homes = [load_q = smem @q_mem as q, load_k = smem @k_mem x 2 as k, load_v = smem @v_mem x 2 as v,
+           qk = registers, softmax.0 = registers, pv = registers, finish.0 = smem @q_mem as out],
   roles = [consumer = {qk, softmax, rescale, pv, finish, store} warps 4 x 2 at 4 regs 240,
            load = {load_q, load_k, load_v} warps 1 at 0 regs 24],
   rescale_log2_threshold = 8.0,
@@ -77,10 +77,10 @@ tile.kernel @fwd(%Q: !gq, %K: !g, %V: !g, %O: !gq, %L: !gl, %c: f32, %sq: i32, %
   tile.alloc @v_mem[2] : smem 32768 bytes
 
   tile.view @Q of @q_mem : 64x128xbf16, #kmaj
-  // O is staged over Q.
-  tile.view @Out of @q_mem : 64x128xbf16, #kmaj
   tile.view @K of @k_mem : 128x128xbf16, #kmaj
   tile.view @V of @v_mem : 128x128xbf16, #mnmaj
+  // O is staged over Q.
+  tile.view @Out of @q_mem : 64x128xbf16, #kmaj
 
   tile.channel @q[2] depth(1) from(@load) to(@consumer each) carries(@Q, @Out) empty(lane)
   tile.channel @k depth(2) from(@load) to(@consumer) carries(@K) empty(warp)
@@ -121,12 +121,14 @@ tile.kernel @fwd(%Q: !gq, %K: !g, %V: !g, %O: !gq, %L: !gl, %c: f32, %sq: i32, %
       uses(%O, %L, %c, %sq, %sk : !gq, !gl, f32, i32, i32) {
     %c0 = arith.constant 0 : i32
     %c1 = arith.constant 1 : i32
+    %ninf = arith.constant 0xFF800000 : f32
     %zero = arith.constant 0.0 : f32
     %inf = arith.constant 0x7F800000 : f32
-    %ninf = arith.constant 0xFF800000 : f32
     %none = tile.splat %ninf : f32 -> !row
-    // The other one.
-    %other = arith.subi %c1, %r : i32
+    // The other one: of several, the next.
+    %c2 = arith.constant 2 : i32
+    %next = arith.addi %r, %c1 : i32
+    %other = arith.remsi %next, %c2 : i32
     tile.for_each_tile (%q0, %q1, %h, %kvh, %b, %j0, %n, %ne) in @work {
       %qi = arith.addi %q0, %r : i32
       %di = tile.splat %inf : f32 -> !row
@@ -150,14 +152,14 @@ tile.kernel @fwd(%Q: !gq, %K: !g, %V: !g, %O: !gq, %L: !gl, %c: f32, %sq: i32, %
         tile.yield %fma : f32
       }
       %x0e = tile.exp2 %z0 : !S
+      %p0 = tile.cast %x0e : !S -> !P
       %l0a = tile.map (%sum = %zl, %fac = %a0) : (!row, !row) -> !row {
         %prod = arith.mulf %sum, %fac : f32
         tile.yield %prod : f32
       }
       %l0 = tile.row_sum %x0e init(%l0a) : !S -> !row
-      %p0 = tile.cast %x0e : !S -> !P
-      %p_e, %o_e, %d_e, %l_e = scf.for %i = %c1 to %n step %c1
-          iter_args(%p = %p0, %oa = %zo, %dc = %d0, %lc = %l0) -> (!P, !S, !row, !row) : i32 {
+      %d_e, %l_e, %p_e, %o_e = scf.for %i = %c1 to %n step %c1
+          iter_args(%dc = %d0, %lc = %l0, %p = %p0, %oa = %zo) -> (!row, !row, !P, !S) : i32 {
         %edge = arith.cmpi slt, %i, %ne : i32
         %j1 = arith.subi %j0, %i : i32
         %k = tile.wait @k
@@ -194,12 +196,10 @@ tile.kernel @fwd(%Q: !gq, %K: !g, %V: !g, %O: !gq, %L: !gl, %c: f32, %sq: i32, %
         // acc to a16: renaming and packs.
         %p1 = tile.cast %x1e : !S -> !P
         %o1 = tile.scale_rows %y by %a1 likely_one : !S, !row
-        scf.yield %p1, %o1, %d1, %l1 : !P, !S, !row, !row
+        scf.yield %d1, %l1, %p1, %o1 : !row, !row, !P, !S
       }
       %v = tile.wait @v
       %g = tile.async_mma a(%p_e) b(%v as @V) onto(%o_e) : (!P, !S) -> !tile.async<!S>
-      %y_e = tile.await %g : !S
-      tile.release %v
       %inv, %lse = tile.map (%ref = %d_e, %sum = %l_e) : (!row, !row) -> (!row, !row) {
         %zero_ = arith.constant 0.0 : f32
         %one = arith.constant 1.0 : f32
@@ -217,11 +217,13 @@ tile.kernel @fwd(%Q: !gq, %K: !g, %V: !g, %O: !gq, %L: !gl, %c: f32, %sq: i32, %
         %stat = arith.select %empty, %ninf_, %nat : f32
         tile.yield %inverse, %stat : f32, f32
       }
+      tile.store %lse to %L[%b, %h, %qi] : !row, !gl
+      %y_e = tile.await %g : !S
+      tile.release %v
       %scaled = tile.scale_rows %y_e by %inv : !S, !row
       %t = tile.cast %scaled : !S -> !To
       // The read token owns the slot: it has one consumer.
       tile.write %t over %qt as @Out : !To
-      tile.store %lse to %L[%b, %h, %qi] : !row, !gl
       %e = tile.async_store %qt as @Out to %O[%b, %qi, %h] : !gq
       tile.release %qt after(%e)
     }

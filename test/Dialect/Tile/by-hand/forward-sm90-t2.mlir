@@ -23,8 +23,8 @@
   work = static_persistent<longest_first>,
   order = [load_k at 0, qk[0] at 0, load_v at 1, pv[0] at 1, softmax[0] at 0, rescale[0] at 0,
            qk[1] at 0, pv[1] at 1, softmax[1] at 0, rescale[1] at 0],
-  homes = [load_q = smem @q_mem, load_k = smem @k_mem x 2, load_v = smem @v_mem x 2, qk = registers,
-           softmax.0 = registers, pv = registers, finish.0 = smem @q_mem],
+  homes = [load_q = smem @q_mem as q, load_k = smem @k_mem x 2 as k, load_v = smem @v_mem x 2 as v,
+           qk = registers, softmax.0 = registers, pv = registers, finish.0 = smem @q_mem as out],
   roles = [consumer = {qk, softmax, rescale, pv, finish, store} warps 4 x 2 at 4 regs 240,
            load = {load_q, load_k, load_v} warps 1 at 0 regs 24],
   rescale_log2_threshold = 8.0,
@@ -77,10 +77,10 @@ tile.kernel @fwd(%Q: !gq, %K: !g, %V: !g, %O: !gq, %L: !gl, %c: f32, %sq: i32, %
   tile.placed_alloc @v_mem[2] smem at 98304 stride 32768
 
   tile.view @Q of @q_mem : 64x128xbf16, #kmaj
-  // O is staged over Q.
-  tile.view @Out of @q_mem : 64x128xbf16, #kmaj
   tile.view @K of @k_mem : 128x128xbf16, #kmaj
   tile.view @V of @v_mem : 128x128xbf16, #mnmaj
+  // O is staged over Q.
+  tile.view @Out of @q_mem : 64x128xbf16, #kmaj
 
   tile.barrier @q.full[2] depth(1) count(1) at 163840
   tile.barrier @q.empty[2] depth(1) count(1) at 163856
@@ -143,12 +143,14 @@ tile.kernel @fwd(%Q: !gq, %K: !g, %V: !g, %O: !gq, %L: !gl, %c: f32, %sq: i32, %
       uses(%O, %L, %c, %sq, %sk : !gq, !gl, f32, i32, i32) {
     %c0 = arith.constant 0 : i32
     %c1 = arith.constant 1 : i32
+    %ninf = arith.constant 0xFF800000 : f32
     %zero = arith.constant 0.0 : f32
     %inf = arith.constant 0x7F800000 : f32
-    %ninf = arith.constant 0xFF800000 : f32
     %none = tile.splat %ninf : f32 -> !row
-    // The other one.
-    %other = arith.subi %c1, %r : i32
+    // The other one: of several, the next.
+    %c2 = arith.constant 2 : i32
+    %next = arith.addi %r, %c1 : i32
+    %other = arith.remsi %next, %c2 : i32
     // starts(1, 0): consumer 1 passes the first turn to 0.
     %second = arith.cmpi eq, %r, %c1 : i32
     tile.named.arrive @turn[%other] when(%second)
@@ -180,12 +182,12 @@ tile.kernel @fwd(%Q: !gq, %K: !g, %V: !g, %O: !gq, %L: !gl, %c: f32, %sq: i32, %
         tile.yield %fma : f32
       }
       %x0e = tile.exp2 %z0 : !S
+      %p0 = tile.cast %x0e : !S -> !P
       %l0a = tile.map (%sum = %zl, %fac = %a0) : (!row, !row) -> !row {
         %prod = arith.mulf %sum, %fac : f32
         tile.yield %prod : f32
       }
       %l0 = tile.row_sum %x0e init(%l0a) : !S -> !row
-      %p0 = tile.cast %x0e : !S -> !P
       %kc2, %vc2, %pm, %om, %dm, %lm = scf.for %i = %c1 to %ne step %c1
           iter_args(%kk = %kc1, %vv = %vc, %p = %p0, %oa = %zo, %dc = %d0, %lc = %l0)
           -> (!tile.cursor<2>, !tile.cursor<2>, !P, !S, !row, !row) : i32 {
@@ -264,9 +266,6 @@ tile.kernel @fwd(%Q: !gq, %K: !g, %V: !g, %O: !gq, %L: !gl, %c: f32, %sq: i32, %
       tile.fence [wgmma]
       %g = tile.issue_mma a(%p_e) b(@V at %vc3 mod 2) onto(%o_e) : (!P, !S) -> !S
       tile.group.commit wgmma
-      %y_e = tile.group.wait wgmma 0 (%g) : !S
-      tile.barrier.arrive @v.empty at %vc3 mod 2 by(warp)
-      %vc4 = tile.advance %vc3 : !tile.cursor<2>
       %inv, %lse = tile.map (%ref = %d_e, %sum = %l_e) : (!row, !row) -> (!row, !row) {
         %zero_ = arith.constant 0.0 : f32
         %one = arith.constant 1.0 : f32
@@ -284,10 +283,13 @@ tile.kernel @fwd(%Q: !gq, %K: !g, %V: !g, %O: !gq, %L: !gl, %c: f32, %sq: i32, %
         %stat = arith.select %empty, %ninf_, %nat : f32
         tile.yield %inverse, %stat : f32, f32
       }
+      tile.store %lse to %L[%b, %h, %qi] : !row, !gl
+      %y_e = tile.group.wait wgmma 0 (%g) : !S
+      tile.barrier.arrive @v.empty at %vc3 mod 2 by(warp)
+      %vc4 = tile.advance %vc3 : !tile.cursor<2>
       %scaled = tile.scale_rows %y_e by %inv : !S, !row
       %t = tile.cast %scaled : !S -> !To
       tile.write %t to @Out[%r] : !To
-      tile.store %lse to %L[%b, %h, %qi] : !row, !gl
       tile.fence [proxy]
       // Four warps wrote, one lane stores.
       tile.role_sync

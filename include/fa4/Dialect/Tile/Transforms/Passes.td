@@ -174,7 +174,9 @@ def TilePartitionRoles : Pass<"tile-partition-roles", "::fa4::tile::KernelOp"> {
     conditionals with one of these inside, carried values that something uses,
     and scalars. A kept product is an asynchronous one into its view, a kept load a
     copy, rows scaled where they lie a rescale, any other kept value a write; a
-    used value is a place of a product or copy, or a read. Tiles are spread over
+    used value is a place of a product or copy, or a read. A product that is not kept
+    gives its value in registers, awaited where it is used first; its slots are given
+    back, and its registers filled anew, behind that. Tiles are spread over
     the role's threads. A loop that rotation had taken apart becomes plain again
     where the role has only steps that moved together, and replicas that do the
     same become one text. A home that no channel reaches is not needed: its value
@@ -305,8 +307,7 @@ def TileVerifyTarget : Pass<"tile-verify-target", "::fa4::tile::KernelOp"> {
 def TileAssignMemory : Pass<"tile-assign-memory", "::fa4::tile::KernelOp"> {
   let summary = "Give memory to what an engine or another role takes";
   let description = [{
-    *Requires* a T0 kernel after tile-pipeline-loop, with a schedule that has roles,
-    for a target with tensor memory.
+    *Requires* a T0 kernel after tile-pipeline-loop, with a schedule that has roles.
 
     *Ensures* that steps are inlined, and that every matrix result and operand, all
     that products add onto, and what a step of another role takes is kept in a view
@@ -315,9 +316,14 @@ def TileAssignMemory : Pass<"tile-assign-memory", "::fa4::tile::KernelOp"> {
     Copies of a step, and values handed on as each other, have one home. The layout
     of a view follows from the products that take it; parts that they slice off have
     views of their own. The kernel is the same function of values.
+    On a target without tensor memory, matrix results, what products add onto, and
+    operands that threads make stay in registers, in the role that issues the
+    products; there an accumulator that starts as zeros is added onto from the first
+    trip on. What such a role stores itself is kept where the schedule lists a place.
 
     *Fails when* a home is in a memory that its engine cannot use, when a product and
-    what takes its result are of one role, or when the order of steps has two values
+    what takes its result are of one role (with tensor memory) or of two (without), or
+    when the order of steps has two values
     live together whose views overlap; the error names both.
   }];
   let statistics = [
@@ -338,8 +344,11 @@ def TileInsertChannels : Pass<"tile-insert-channels", "::fa4::tile::KernelOp"> {
     just before its first read and released after the last; what the taker writes in
     place goes back with the slot. Where views that overlap change hands outside of
     a channel, the writer settles, or a channel that carries nothing orders them.
-    `early_acquire` and `stagger` move tokens as the schedule asks. The kernel is
-    still one thread and the same function of values.
+    `early_acquire` and `stagger` move tokens as the schedule asks; `turn` makes the
+    replicas of a role pass a turn round, which each holds from the first to the last
+    step named. Where all replicas take one ring, each takes every slot, in its own
+    steps. What a role stores itself lies over a slot that it took, and goes back with
+    it. The kernel is still one thread and the same function of values.
 
     *Fails when* the one thread would wait for ever: a depth is too small; the error
     names the ring and the depth it needs. Also when two roles take one value, or a
