@@ -10,6 +10,7 @@ packages=(
   clang-22 libclang-rt-22-dev lld-22 clang-format-22 clang-tidy-22
   llvm-22-dev llvm-22-tools libmlir-22-dev mlir-22-tools
   libgtest-dev
+  python3-numpy python3-pytest python3-pip python3-setuptools python3-wheel
 )
 
 release=unknown

@@ -46,6 +46,16 @@ class Step:
 ASAN = {"ASAN_OPTIONS": "allow_user_poisoning=0"}
 
 
+def python_with(*packages):
+    """The first interpreter that has the packages: Debian's has those that
+    install-deps.sh asks for, but another may come first on PATH."""
+    code = "import " + ", ".join(packages)
+    for candidate in (sys.executable, "/usr/bin/python3"):
+        if subprocess.run([candidate, "-c", code], capture_output=True).returncode == 0:
+            return candidate
+    return sys.executable
+
+
 def steps(jobs):
     python = sys.executable
     gates = [python, "scripts/gates/run.py"]
@@ -57,6 +67,7 @@ def steps(jobs):
         Step("gate-linkage", [*gates, "linkage"], 2),
         Step("lit", [python, LIT, "-sv", "-j", jobs, "build/test"], 10, counts=True),
         Step("unit", [python, "scripts/run_unit_tests.py", "build/unittests"], 10, counts=True),
+        Step("python", [python_with("numpy", "pytest", "setuptools"), "-m", "pytest", "-q", "-p", "no:cacheprovider"], 10, counts=True),
         Step("installed-package", ["ninja", "-C", "build", "check-fa4-install"], 5),
         *(Step(name, ["ninja", "-C", "build", "-j", jobs, f"check-fa4-{name}"], 12, counts=True, needs=f"check-fa4-{name}")
           for name in ("schedules", "mutations", "matrix")),
