@@ -187,30 +187,44 @@ const OpcodeInfo *OpcodeTable::lookup(const ptx::Instruction &inst) const {
 }
 
 bool fa4::sim::checkModifiers(const ptx::Instruction &inst, const OpcodeInfo &info,
-                              SmallVectorImpl<Type> &types, std::string &why) {
+                              SmallVectorImpl<Type> &types, std::string &why,
+                              SmallVectorImpl<ModifierUse> *uses) {
   SmallVector<StringRef, 16> groups;
   info.modifiers.split(groups, ' ', -1, /*KeepEmpty=*/false);
   SmallVector<StringRef, 6> selecting;
   info.name.split(selecting, '.');
-  SmallVector<StringRef, 16> plain;
+  struct PlainGroup {
+    StringRef alternatives;
+    unsigned number;
+  };
   struct TypeGroup {
     StringRef alternatives;
     bool optional;
+    unsigned number;
   };
+  SmallVector<PlainGroup, 16> plain;
   SmallVector<TypeGroup, 4> typeGroups;
-  for (StringRef g : groups) {
+  for (auto [number, g] : enumerate(groups)) {
     if (g.consume_front("?:")) {
-      typeGroups.push_back({g, true});
+      typeGroups.push_back({g, true, unsigned(number)});
     } else if (g.consume_front(":")) {
-      typeGroups.push_back({g, false});
+      typeGroups.push_back({g, false, unsigned(number)});
     } else {
-      plain.push_back(g);
+      plain.push_back({g, unsigned(number)});
     }
   }
+  auto use = [&](unsigned group, StringRef m) {
+    if (uses) {
+      uses->push_back({group, m});
+    }
+  };
   auto among = [](StringRef alternatives, StringRef m) {
     SmallVector<StringRef, 16> parts;
     alternatives.split(parts, '|');
-    return llvm::is_contained(parts, m);
+    return llvm::any_of(parts, [&](StringRef part) {
+      part.consume_front("^");
+      return part == m;
+    });
   };
   SmallVector<StringRef, 16> seen(plain.size());
   SmallVector<bool, 8> selectingSeen(selecting.size(), false);
@@ -224,11 +238,12 @@ bool fa4::sim::checkModifiers(const ptx::Instruction &inst, const OpcodeInfo &in
     }
     StringRef rival;
     for (size_t i = 0; i < plain.size() && !done; ++i) {
-      if (among(plain[i], m)) {
+      if (among(plain[i].alternatives, m)) {
         rival = seen[i];
         if (rival.empty()) {
           seen[i] = m;
           done = true;
+          use(plain[i].number, m);
         }
       }
     }
@@ -243,9 +258,11 @@ bool fa4::sim::checkModifiers(const ptx::Instruction &inst, const OpcodeInfo &in
       if (among(g.alternatives, m)) {
         types.push_back(parseType(m));
         done = true;
+        use(g.number, m);
       } else if (!g.optional) {
+        std::string listed = join(split(g.alternatives, '^'), "");
         why = formatv("expected type of '{0}' to be one of '{1}', but got '.{2}'", info.name,
-                      g.alternatives, m);
+                      listed, m);
         return false;
       }
     }
@@ -257,7 +274,7 @@ bool fa4::sim::checkModifiers(const ptx::Instruction &inst, const OpcodeInfo &in
   for (; nextType < typeGroups.size(); ++nextType) {
     if (!typeGroups[nextType].optional) {
       why = formatv("expected '{0}' to have a type among '{1}', but got none", info.name,
-                    typeGroups[nextType].alternatives);
+                    join(split(typeGroups[nextType].alternatives, '^'), ""));
       return false;
     }
   }

@@ -10,7 +10,9 @@
 // every other modifier that it admits, as groups of alternatives:
 //
 //   "ftz rn|rz|rm|rp :f32|f32x2"   at most one of a group; `:` a group of types,
-//                                  matched in order; `?` before `:` = may miss
+//                                  matched in order; `?` before `:` = may miss;
+//                                  `^` before a name: ptxas takes it for sm_100
+//                                  on, which the conformance table tells apart
 //
 // A modifier that the row does not name refuses the kernel at load time.
 //
@@ -187,9 +189,17 @@ public:
   llvm::SmallVector<RegUse, 8> uses; ///< filled by the readers
 };
 
-/// Everything between one opcode and its row; used by the loader.
+/// A modifier of an instruction and the group of its row that admits it.
+struct ModifierUse {
+  unsigned group;
+  llvm::StringRef name;
+};
+
+/// Everything between one opcode and its row; used by the loader. `uses` is for
+/// those who count what kernels need.
 bool checkModifiers(const ptx::Instruction &inst, const OpcodeInfo &info,
-                    llvm::SmallVectorImpl<Type> &types, std::string &why);
+                    llvm::SmallVectorImpl<Type> &types, std::string &why,
+                    llvm::SmallVectorImpl<ModifierUse> *uses = nullptr);
 
 // Integer forms of opcodes that floats share; called from the float family.
 void decodeIntegerAdd(Decoder &d);

@@ -289,10 +289,10 @@ static void decodeRed(Decoder &d) { decodeAtomic(d, false); }
 void fa4::sim::addAtomicOpcodes(OpcodeTable &t) {
   const char *atom = "relaxed|acquire|release|acq_rel cta|cluster|gpu|sys "
                      "global|shared|shared::cta|shared::cluster "
-                     "add|min|max|exch|cas|inc|dec|and|or|xor noftz v2|v4|v8 rn L2::cache_hint "
+                     "add|min|max|exch|cas|inc|dec|and|or|xor noftz v2|v4|v8 L2::cache_hint "
                      ":b16|b32|b64|u32|u64|s32|s64|f32|f64|f16|f16x2|bf16|bf16x2";
   const char *red = "relaxed|release cta|cluster|gpu|sys global|shared|shared::cta|shared::cluster "
-                    "add|min|max|inc|dec|and|or|xor noftz v2|v4|v8 rn L2::cache_hint "
+                    "add|min|max|inc|dec|and|or|xor noftz v2|v4|v8 L2::cache_hint "
                     ":b32|b64|u32|u64|s32|s64|f32|f64|f16|f16x2|bf16|bf16x2";
   t.add({{"atom", atom, 3, 5, decodeAtom}, {"red", red, 2, 3, decodeRed}});
 }

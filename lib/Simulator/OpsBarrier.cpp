@@ -332,9 +332,9 @@ static void decodeSetMaxReg(Decoder &d) {
 
 void fa4::sim::addBarrierOpcodes(OpcodeTable &t) {
   t.add({
-      {"bar.sync", "cta aligned", 1, 2, decodeBarSync},
-      {"bar.arrive", "cta aligned", 2, 2, decodeBarArrive},
-      {"bar.red", "cta aligned popc|and|or :u32|pred", 3, 4, decodeBarRed},
+      {"bar.sync", "cta", 1, 2, decodeBarSync},
+      {"bar.arrive", "cta", 2, 2, decodeBarArrive},
+      {"bar.red", "cta popc|and|or :u32|pred", 3, 4, decodeBarRed},
       {"barrier.sync", "cta aligned", 1, 2, decodeBarSync},
       {"barrier.arrive", "cta aligned", 2, 2, decodeBarArrive},
       {"barrier.red", "cta aligned popc|and|or :u32|pred", 3, 4, decodeBarRed},

@@ -337,7 +337,7 @@ void fa4::sim::addBulkCopyOpcodes(OpcodeTable &t) {
   t.add({
       {"cp.async.bulk",
        "shared::cta|shared::cluster|global shared::cta|global "
-       "mbarrier::complete_tx::bytes|bulk_group multicast::cluster L2::cache_hint cp_mask",
+       "mbarrier::complete_tx::bytes|bulk_group multicast::cluster L2::cache_hint ^cp_mask",
        3, 6, decodeBulk},
       {"cp.reduce.async.bulk",
        "shared::cluster|global shared::cta mbarrier::complete_tx::bytes|bulk_group L2::cache_hint "

@@ -105,10 +105,10 @@ static void decodeMadCarry(Decoder &d) {
 
 void fa4::sim::addCarryOpcodes(OpcodeTable &t) {
   t.add({
-      {"add.cc", ":u32|s32|b32|u64|s64", 3, 3, decodeCarry<false, false>},
-      {"addc", "cc :u32|s32|b32|u64|s64", 3, 3, decodeCarry<false, true>},
-      {"sub.cc", ":u32|s32|b32|u64|s64", 3, 3, decodeCarry<true, false>},
-      {"subc", "cc :u32|s32|b32|u64|s64", 3, 3, decodeCarry<true, true>},
+      {"add.cc", ":u32|s32|u64|s64", 3, 3, decodeCarry<false, false>},
+      {"addc", "cc :u32|s32|u64|s64", 3, 3, decodeCarry<false, true>},
+      {"sub.cc", ":u32|s32|u64|s64", 3, 3, decodeCarry<true, false>},
+      {"subc", "cc :u32|s32|u64|s64", 3, 3, decodeCarry<true, true>},
       {"mad.cc", "lo|hi :u32|s32|u64|s64", 4, 4, decodeMadCarry<false>},
       {"madc", "lo|hi cc :u32|s32|u64|s64", 4, 4, decodeMadCarry<true>},
   });

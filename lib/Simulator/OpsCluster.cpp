@@ -353,10 +353,11 @@ void fa4::sim::addClusterOpcodes(OpcodeTable &t) {
        3, 3, decodeRemote},
       {"clusterlaunchcontrol.try_cancel",
        "async shared::cta mbarrier::complete_tx::bytes multicast::cluster::all :b128", 2, 2,
-       decodeTryCancel},
-      {"clusterlaunchcontrol.query_cancel.is_canceled", ":pred :b128", 2, 2, decodeIsCanceled},
+       decodeTryCancel, Arch::Sm100a},
+      {"clusterlaunchcontrol.query_cancel.is_canceled", ":pred :b128", 2, 2, decodeIsCanceled,
+       Arch::Sm100a},
       {"clusterlaunchcontrol.query_cancel",
        "get_first_ctaid|get_first_ctaid::x|get_first_ctaid::y|get_first_ctaid::z v4 :b32 :b128", 2,
-       2, decodeFirstCta},
+       2, decodeFirstCta, Arch::Sm100a},
   });
 }

@@ -428,13 +428,13 @@ static void decodeCvtPack(Decoder &d) {
 
 void fa4::sim::addConvertOpcodes(OpcodeTable &t) {
   const char *all =
-      "rn|rz|rm|rp|rni|rzi|rmi|rpi|rna|rs ftz sat satfinite relu "
-      ":u8|u16|u32|u64|s8|s16|s32|s64|f16|bf16|f32|f64|tf32|f16x2|bf16x2|e4m3x2|e5m2x2|e2m1x2|"
-      "e2m3x2|e3m2x2|ue8m0x2 "
-      ":u8|u16|u32|u64|s8|s16|s32|s64|f16|bf16|f32|f64|f16x2|bf16x2|e4m3x2|e5m2x2|e2m1x2|e2m3x2|"
-      "e3m2x2|ue8m0x2";
+      "rn|rz|rm|rp|rni|rzi|rmi|rpi|rna|^rs ftz sat satfinite relu "
+      ":u8|u16|u32|u64|s8|s16|s32|s64|f16|bf16|f32|f64|tf32|f16x2|bf16x2|e4m3x2|e5m2x2|^e2m1x2|"
+      "^e2m3x2|^e3m2x2|^ue8m0x2 "
+      ":u8|u16|u32|u64|s8|s16|s32|s64|f16|bf16|f32|f64|f16x2|^bf16x2|e4m3x2|e5m2x2|^e2m1x2|^e2m3x2|"
+      "^e3m2x2|^ue8m0x2";
   t.add({
       {"cvt", all, 2, 4, decodeCvt},
-      {"cvt.pack", "sat :u8|s8|u16|s16 :u32|s32|s16 ?:b32", 3, 4, decodeCvtPack},
+      {"cvt.pack", "sat :u8|s8|u16|s16 :s32 ?:b32", 3, 4, decodeCvtPack},
   });
 }

@@ -37,7 +37,7 @@ static void decodeTensormapFence(Decoder &d) {
 void fa4::sim::addFenceOpcodes(OpcodeTable &t) {
   t.add({
       {"membar", "cta|gl|sys", 0, 0, decodeFence},
-      {"membar.proxy", "alias|async global|shared::cta|shared::cluster", 0, 0, decodeFence},
+      {"membar.proxy", "alias", 0, 0, decodeFence},
       {"fence",
        "sc|acq_rel|acquire|release cta|cluster|gpu|sys "
        "sync_restrict::shared::cta|sync_restrict::shared::cluster",
@@ -45,7 +45,7 @@ void fa4::sim::addFenceOpcodes(OpcodeTable &t) {
       {"fence.mbarrier_init", "release cluster", 0, 0, decodeFence},
       {"fence.proxy",
        "alias|async global|shared::cta|shared::cluster async::generic acquire|release "
-       "sync_restrict::shared::cta|sync_restrict::shared::cluster cta|cluster|gpu|sys",
+       "sync_restrict::shared::cta|sync_restrict::shared::cluster cluster",
        0, 0, decodeFence},
       {"fence.proxy.tensormap::generic", "acquire|release cta|cluster|gpu|sys", 0, 2,
        decodeTensormapFence},

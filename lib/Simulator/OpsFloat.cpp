@@ -494,17 +494,17 @@ void fa4::sim::addFloatOpcodes(OpcodeTable &t) {
   t.add({
       {"add",
        "rn|rz|rm|rp ftz sat "
-       ":u16|s16|u32|s32|u64|s64|u16x2|s16x2|f32|f32x2|f64|f16|f16x2|bf16|bf16x2 ?:f16|bf16",
+       ":u16|s16|u32|s32|u64|s64|u16x2|s16x2|f32|^f32x2|f64|f16|f16x2|bf16|bf16x2 ?:^f16|^bf16",
        3, 3, decodeAdd},
       {"sub",
-       "rn|rz|rm|rp ftz sat :u16|s16|u32|s32|u64|s64|f32|f32x2|f64|f16|f16x2|bf16|bf16x2 "
-       "?:f16|bf16",
+       "rn|rz|rm|rp ftz sat :u16|s16|u32|s32|u64|s64|f32|^f32x2|f64|f16|f16x2|bf16|bf16x2 "
+       "?:^f16|^bf16",
        3, 3, decodeSub},
       {"mul",
        "lo|hi|wide rn|rz|rm|rp ftz sat "
-       ":u16|s16|u32|s32|u64|s64|f32|f32x2|f64|f16|f16x2|bf16|bf16x2",
+       ":u16|s16|u32|s32|u64|s64|f32|^f32x2|f64|f16|f16x2|bf16|bf16x2",
        3, 3, decodeMul},
-      {"fma", "rn|rz|rm|rp ftz sat relu :f32|f32x2|f64|f16|f16x2|bf16|bf16x2 ?:f16|bf16", 4, 4,
+      {"fma", "rn|rz|rm|rp ftz sat relu :f32|^f32x2|f64|f16|f16x2|bf16|bf16x2 ?:^f16|^bf16", 4, 4,
        decodeFma},
       {"mad", "lo|hi|wide rn|rz|rm|rp ftz sat :u16|s16|u32|s32|u64|s64|f32|f64", 4, 4, decodeMad},
       {"min",

@@ -238,24 +238,24 @@ static void decodeStoreBulk(Decoder &d) {
 
 void fa4::sim::addMemoryOpcodes(OpcodeTable &t) {
   const char *load =
-      "weak|volatile|relaxed|acquire|mmio cta|cluster|gpu|sys "
+      "mmio weak|volatile|relaxed|acquire cta|cluster|gpu|sys "
       "global|shared|shared::cta|shared::cluster|local|param|param::entry|param::func|const "
       "nc ca|cg|cs|lu|cv "
       "L1::evict_normal|L1::evict_unchanged|L1::evict_first|L1::evict_last|L1::no_allocate "
-      "L2::evict_normal|L2::evict_first|L2::evict_last L2::cache_hint L2::64B|L2::128B|L2::256B "
-      "v2|v4|v8 unified "
+      "^L2::evict_normal|^L2::evict_first|^L2::evict_last L2::cache_hint L2::64B|L2::128B|L2::256B "
+      "v2|v4|^v8 "
       ":b8|b16|b32|b64|b128|u8|u16|u32|u64|s8|s16|s32|s64|f32|f64";
   const char *store =
-      "weak|volatile|relaxed|release|mmio cta|cluster|gpu|sys "
+      "mmio weak|volatile|relaxed|release cta|cluster|gpu|sys "
       "global|shared|shared::cta|shared::cluster|local|param|param::func wb|cg|cs|wt "
       "L1::evict_normal|L1::evict_unchanged|L1::evict_first|L1::evict_last|L1::no_allocate "
-      "L2::evict_normal|L2::evict_first|L2::evict_last L2::cache_hint v2|v4|v8 "
+      "^L2::evict_normal|^L2::evict_first|^L2::evict_last L2::cache_hint v2|v4|^v8 "
       ":b8|b16|b32|b64|b128|u8|u16|u32|u64|s8|s16|s32|s64|f32|f64";
   t.add({
       {"ld", load, 2, 3, decodeLoad},
-      {"ldu", "global v2|v4 :b8|b16|b32|b64|b128|u8|u16|u32|u64|s8|s16|s32|s64|f32|f64", 2, 2,
+      {"ldu", "global v2|v4 :b8|b16|b32|b64|u8|u16|u32|u64|s8|s16|s32|s64|f32|f64", 2, 2,
        decodeLoad},
       {"st", store, 2, 3, decodeStore},
-      {"st.bulk", "weak shared::cta", 2, 3, decodeStoreBulk},
+      {"st.bulk", "weak shared::cta", 2, 3, decodeStoreBulk, Arch::Sm100a},
   });
 }

@@ -249,11 +249,23 @@ static void decodeCvta(Decoder &d) {
   decode1(d, execWindow, 64, 64);
 }
 
+static bool isConstant(const Grid &grid, uint64_t address) {
+  for (size_t k = 0; k < grid.globalAddresses.size(); ++k) {
+    const GlobalVariable &variable = grid.kernel.globals[k];
+    if (variable.readOnly && address - grid.globalAddresses[k] < variable.size) {
+      return true;
+    }
+  }
+  return false;
+}
+
 static Step execIsSpace(Warp &w, const Inst &i, LaneMask m) {
+  bool wantsConstant = i.imm != 0;
   const uint64_t *a = w.in<uint64_t>(i.a);
   LaneMask r = maskLanes([&](unsigned l) {
     bool shared = a[l] - sharedWindow < windowSize, local = a[l] - localWindow < windowSize;
     bool param = a[l] - paramWindow < windowSize;
+    bool constant = !shared && !local && !param && isConstant(*w.grid, a[l]);
     switch (Space(i.aux)) {
     case Space::Shared:
       return shared && (a[l] - sharedWindow) >> sharedRankShift == w.cta->rank;
@@ -264,7 +276,8 @@ static Step execIsSpace(Warp &w, const Inst &i, LaneMask m) {
     case Space::Param:
       return param;
     default:
-      return !shared && !local && !param;
+      // The window of parameters lies within that of global memory (PTX ISA, isspacep).
+      return wantsConstant ? constant : !shared && !local && !constant;
     }
   });
   w.setPred(i.q, m, r, w.poisonWide(i.a));
@@ -278,6 +291,7 @@ static void decodeIsSpace(Decoder &d) {
                         : d.has("local")                          ? Space::Local
                         : d.has("param") || d.has("param::entry") ? Space::Param
                                                                   : Space::Global);
+  d.inst.imm = d.has("const");
   d.inst.a = d.src(1, 64);
   d.inst.q = d.predDst(0);
   d.emit();
@@ -334,8 +348,7 @@ static void decodeSlct(Decoder &d) {
 
 void fa4::sim::addMoveOpcodes(OpcodeTable &t) {
   t.add({
-      {"mov", ":pred|b16|b32|b64|b128|u16|u32|u64|s16|s32|s64|f16|f16x2|bf16|bf16x2|f32|f64", 2, 2,
-       decodeMov},
+      {"mov", ":pred|b16|b32|b64|b128|u16|u32|u64|s16|s32|s64|f32|f64", 2, 2, decodeMov},
       {"cvta", "to shared|shared::cta|shared::cluster|global|local|const|param|param::entry :u64",
        2, 2, decodeCvta},
       {"isspacep", "shared|shared::cta|shared::cluster|global|local|const|param|param::entry", 2, 2,

@@ -396,7 +396,7 @@ void fa4::sim::addTensorCopyOpcodes(OpcodeTable &t) {
   t.add({
       {"cp.async.bulk.tensor",
        "1d|2d|3d|4d|5d shared::cta|shared::cluster|global shared::cta|global tile "
-       "mbarrier::complete_tx::bytes|bulk_group multicast::cluster cta_group::1|cta_group::2 "
+       "mbarrier::complete_tx::bytes|bulk_group multicast::cluster ^cta_group::1|^cta_group::2 "
        "L2::cache_hint",
        2, 5, decodeTensor},
       {"cp.reduce.async.bulk.tensor",

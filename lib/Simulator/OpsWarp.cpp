@@ -341,7 +341,7 @@ void fa4::sim::addWarpOpcodes(OpcodeTable &t) {
       {"vote.sync", "all|any|uni|ballot :pred|b32", 3, 3, decodeVote},
       {"match.sync", "any|all :b32|b64", 3, 3, decodeMatch},
       {"activemask", ":b32", 1, 1, decodeActivemask},
-      {"redux.sync", "add|min|max|and|or|xor abs NaN :u32|s32|b32|f32", 3, 3, decodeRedux},
+      {"redux.sync", "add|min|max|and|or|xor ^abs ^NaN :u32|s32|b32|^f32", 3, 3, decodeRedux},
       {"elect.sync", "", 2, 2, decodeElect},
       {"bar.warp.sync", "", 1, 1, decodeWarpSync},
   });

@@ -8,7 +8,8 @@
 // file per case as build.py writes them; OUT receives the raw output words of
 // all cases one after the other. One line per case on stdout:
 // `<offset> <bytes> <ok|first fault> <name>`, then one line per row of the
-// opcode table: `row <arch> <opcode> <modifiers used> <modifiers not used>`.
+// opcode table: `row <arch> <opcode> <covered> <modifiers used> <modifiers not
+// used> <modifiers of sm_100 on not used>`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -77,22 +78,8 @@ static TensorMap readMap(const json::Object &recipe, uint64_t base) {
   return map;
 }
 
-using Coverage = std::map<const OpcodeInfo *, std::set<StringRef>>;
-
-/// The modifiers that a row of the opcode table admits beside its name.
-static std::vector<StringRef> modifiersOf(const OpcodeInfo &row) {
-  std::vector<StringRef> result;
-  SmallVector<StringRef, 16> groups;
-  row.modifiers.split(groups, ' ', -1, /*KeepEmpty=*/false);
-  for (StringRef group : groups) {
-    group.consume_front("?");
-    group.consume_front(":");
-    SmallVector<StringRef, 16> alternatives;
-    group.split(alternatives, '|');
-    result.insert(result.end(), alternatives.begin(), alternatives.end());
-  }
-  return result;
-}
+/// Per row the modifiers used, with the number of their group.
+using Coverage = std::map<const OpcodeInfo *, std::set<std::pair<unsigned, std::string>>>;
 
 /// Notes which rows and modifiers the statements of a kernel use.
 static void cover(const ptx::Block &block, Coverage &coverage) {
@@ -102,28 +89,45 @@ static void cover(const ptx::Block &block, Coverage &coverage) {
       continue;
     }
     if (const OpcodeInfo *row = OpcodeTable::get().lookup(statement->instruction)) {
-      std::set<StringRef> &used = coverage[row];
-      for (StringRef modifier : modifiersOf(*row)) {
-        if (statement->instruction.hasModifier(modifier)) {
-          used.insert(modifier);
-        }
+      SmallVector<Type, 4> types;
+      SmallVector<ModifierUse, 8> uses;
+      std::string why;
+      checkModifiers(statement->instruction, *row, types, why, &uses);
+      for (const ModifierUse &use : uses) {
+        coverage[row].insert({use.group, use.name.str()});
       }
+      coverage[row];
     }
   }
 }
 
-static void printCoverage(const Coverage &coverage) {
+/// False if a kernel for sm_90a uses a modifier that the table gives to sm_100.
+static bool printCoverage(const Coverage &coverage) {
+  bool right = true;
   for (const OpcodeInfo &row : OpcodeTable::get().rows()) {
     auto found = coverage.find(&row);
-    std::vector<StringRef> used, unused;
-    for (StringRef modifier : modifiersOf(row)) {
-      bool isUsed = found != coverage.end() && found->second.count(modifier);
-      (isUsed ? used : unused).push_back(modifier);
+    std::vector<StringRef> used, unused, later;
+    SmallVector<StringRef, 16> groups;
+    row.modifiers.split(groups, ' ', -1, /*KeepEmpty=*/false);
+    for (auto [number, group] : enumerate(groups)) {
+      group.consume_front("?");
+      group.consume_front(":");
+      for (StringRef modifier : split(group, '|')) {
+        bool isLater = modifier.consume_front("^");
+        bool isUsed = found != coverage.end() && found->second.count({number, modifier.str()});
+        if (isUsed && isLater) {
+          errs() << "error: expected '" << row.name << "' to have '." << modifier
+                 << "' from sm_100 on, but got it in a kernel for sm_90a\n";
+          right = false;
+        }
+        (isUsed ? used : isLater ? later : unused).push_back(modifier);
+      }
     }
     StringRef arch = row.arch == Arch::Sm100a ? "sm_100a" : "sm_90a";
     outs() << "row\t" << arch << "\t" << row.name << "\t" << (found != coverage.end()) << "\t"
-           << join(used, " ") << "\t" << join(unused, " ") << "\n";
+           << join(used, " ") << "\t" << join(unused, " ") << "\t" << join(later, " ") << "\n";
   }
+  return right;
 }
 
 /// Runs one case; the text is `ok` or what went wrong.
@@ -220,6 +224,5 @@ int main(int argc, char **argv) {
     outs().flush();
     written += output.size();
   }
-  printCoverage(coverage);
-  return 0;
+  return printCoverage(coverage) ? 0 : 1;
 }

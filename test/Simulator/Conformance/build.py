@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Writes the conformance set into a folder.
 
-usage: build.py DIR [--cubin PTXAS | --variants]
+usage: build.py DIR [--cubin PTXAS [--without RESULTS] | --variants]
 
 With --cubin the scalar variants of a family share a kernel, and cubins are made
-for hopper.py. With --variants every variant is a kernel of its own, which is
-what fa4-sim-replay runs. Either way DIR gets cases.json and inputs.bin.
+for hopper.py; --without leaves out the cases that the results file has. With
+--variants every variant is a kernel of its own, which is what fa4-sim-replay
+runs. Either way DIR gets cases.json and inputs.bin.
 """
 
 import argparse
@@ -26,12 +27,14 @@ def main():
     parser.add_argument("--cubin", metavar="PTXAS")
     parser.add_argument("--variants", action="store_true")
     parser.add_argument("--only", default="", help="names that contain this")
+    parser.add_argument("--without", metavar="RESULTS", help="cases that are recorded in this file")
     options = parser.parse_args()
     folder = options.folder
+    recorded = json.load(open(options.without))["results"] if options.without else {}
     os.makedirs(folder, exist_ok=True)
     listed, placed = [], {}
     with open(os.path.join(folder, "inputs.bin"), "wb") as inputs:
-        for case in conformance.all_cases(options.variants):
+        for case in conformance.all_cases(options.variants, recorded):
             if options.only not in case["name"]:
                 continue
             key = case.get("pool") or case["name"]

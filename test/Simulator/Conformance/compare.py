@@ -2,10 +2,11 @@
 """Compares a replay of the conformance set with the results of a GPU.
 
 usage: compare.py LISTING OUTPUT [--results FILE] [--document FILE]
-       compare.py --record DIR... --gpu TEXT [--results FILE]
+       compare.py --record DIR... --gpu TEXT [--results FILE] [--merge]
 
 LISTING and OUTPUT are what fa4-sim-replay printed and wrote. --record makes the
-results file from the zip files of hopper.py. The document is Markdown.
+results file from the zip files of hopper.py, with --merge from what the file
+has and the rest (build.py --without). The document is Markdown.
 """
 
 import argparse
@@ -48,17 +49,20 @@ def every_case():
 # Recording
 
 
-def record(folders, gpu, path):
+def record(folders, gpu, path, results):
     raw = {}
+    before = dict(results)
     for folder in folders:
         for name in sorted(os.listdir(folder)):
             if name.endswith(".zip"):
                 with zipfile.ZipFile(os.path.join(folder, name)) as archive:
                     raw.update({member: archive.read(member) for member in archive.namelist()})
-    results = {}
     for name, family, exact in every_case():
+        if name in before:
+            continue
         if family in scalar.VARIANTS:
-            index = [v[0] for v in scalar.VARIANTS[family]].index(name.split(": ", 1)[1])
+            members = [v[0] for v in conformance.not_recorded(family, before)]
+            index = members.index(name.split(": ", 1)[1])
             data = raw[family][index * RESULT_BYTES:(index + 1) * RESULT_BYTES]
         else:
             data = raw.get(name.replace("/", "_"))
@@ -252,20 +256,25 @@ def page(families, rows, gpu):
     for s in families.values():
         for d in s.approximate:
             out.append(f"| `{d.name}` | {d.differing} | {d.total} | {d.ulps} | {d.outside} |")
-    covered = [row for row in rows if row[2] == "1"]
-    used = sum(len(row[3].split()) for row in rows)
-    unused = sum(len(row[4].split()) for row in rows if row[0] != "sm_100a")
     hopper = [row for row in rows if row[0] != "sm_100a"]
+    covered = [row for row in hopper if row[2] == "1"]
+    used, unused, later = (sum(len(row[i].split()) for row in hopper) for i in (3, 4, 5))
+    others = [row[1] for row in rows if row[0] == "sm_100a"]
     out += ["", "## Opcodes and modifiers", "",
             f"Of the {len(hopper)} rows of the opcode table that `sm_90a` has, {len(covered)} are covered; of their "
-            f"{used + unused} modifiers, {used}.", "Modifiers of `sm_100a` alone are among those not covered.", "",
-            "| opcode | covered | modifiers covered | modifiers not covered |", "|---|---|---|---|"]
-    for arch, opcode, is_covered, yes, no in hopper:
-        if len(no) + len(yes) > 400:  # the shapes of wgmma
-            yes, no = f"{len(yes.split())} of them", f"{len(no.split())} more, of the same kinds"
-        out.append(f"| `{opcode}` | {'yes' if is_covered == '1' else 'no'} | {yes} | {no} |")
-    out += ["", "Rows that only `sm_100a` has: " +
-            ", ".join(f"`{row[1]}`" for row in rows if row[0] == "sm_100a") + ".", ""]
+            f"{used + unused} modifiers that `ptxas` takes for `sm_90a`, {used}.",
+            "A modifier counts once for each group of its row. `trap` and `brkpt` have no value to compare: their",
+            "kernels count as equal because the GPU and the simulator both end them with an error.", "",
+            "| opcode | covered | modifiers covered | not covered | from `sm_100` on |", "|---|---|---|---|---|"]
+    for _, opcode, is_covered, yes, no, blackwell in hopper:
+        if len(yes) > 400:  # the shapes of wgmma
+            yes = f"all {len(yes.split())}" if not no else f"{len(yes.split())} of them"
+        out.append(f"| `{opcode}` | {'yes' if is_covered == '1' else 'no'} | {yes} | {no} | {blackwell} |")
+    out += ["", "## Only on Blackwell: believed, not measured", "",
+            f"{len(others)} rows are of `sm_100a` alone: " + ", ".join(f"`{name}`" for name in others) + ".",
+            f"So are the {later} modifiers in the last column above. They follow the PTX manual; the",
+            "products of `tcgen05` are compared with exact ones, and kernels of other compilers run with many of the",
+            "others, but no GPU has confirmed any of them.", ""]
     return "\n".join(out)
 
 
@@ -277,9 +286,11 @@ def main():
     parser.add_argument("--document")
     parser.add_argument("--record", nargs="+", metavar="DIR")
     parser.add_argument("--gpu", default="")
+    parser.add_argument("--merge", action="store_true")
     options = parser.parse_args()
     if options.record:
-        return record(options.record, options.gpu, options.results)
+        results = json.load(open(options.results))["results"] if options.merge else {}
+        return record(options.record, options.gpu, options.results, results)
     recorded = json.load(open(options.results))
     families, rows = compare(options.listing, options.output, recorded["results"])
     for family, s in families.items():

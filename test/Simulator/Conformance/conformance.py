@@ -9,6 +9,7 @@ import directed
 import further  # noqa: F401  (adds its cases, and those of copies, to directed.CASES)
 import memory  # noqa: F401  (adds its variants to scalar.VARIANTS)
 import pools
+import remaining  # noqa: F401  (likewise)
 import scalar
 
 SCRATCH_BYTES = 64
@@ -32,14 +33,20 @@ def variant_case(family, variants):
                 part="scalar-" + ("a" if family in ("convert", "half", "f32") else "b"))
 
 
-def all_cases(variants=False):
-    """Families as one kernel each, or every variant as its own."""
+def not_recorded(family, recorded):
+    """The family's variants without a result, in the order of their kernel's output."""
+    return [v for v in scalar.VARIANTS[family] if f"{family}: {v[0]}" not in recorded]
+
+
+def all_cases(variants=False, recorded=()):
+    """Families as one kernel each, or every variant as its own; none that is recorded."""
     cases = []
-    for family, members in scalar.VARIANTS.items():
+    for family in scalar.VARIANTS:
+        members = not_recorded(family, recorded)
         if not variants:
-            cases.append(variant_case(family, members))
+            cases += [variant_case(family, members)] if members else []
             continue
         for variant in members:
             case = variant_case(family, [variant])
             cases.append(dict(case, name=f"{family}: {variant[0]}", pool=variant[1]))
-    return cases + [dict(case, part="directed") for case in directed.CASES]
+    return cases + [dict(case, part="directed") for case in directed.CASES if case["name"] not in recorded]

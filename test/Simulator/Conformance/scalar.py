@@ -8,6 +8,7 @@ d16, d32, d64, dp; a second predicate dq is stored beside it.
 """
 
 VARIANTS = {}
+NEWER = set()  # code that needs PTX 9.0
 _LAST_OPERANDS = {}
 
 
@@ -336,7 +337,8 @@ def module(variants, count):
     for _, pool, _, _ in variants:
         if pool not in pools:
             pools.append(pool)
-    text = [".version 8.5", ".target sm_90a", ".address_size 64", "",
+    version = "9.0" if any(code.rstrip(";") in NEWER for _, _, code, _ in variants) else "8.5"
+    text = [f".version {version}", ".target sm_90a", ".address_size 64", "",
             "// Read by the memory variants; initialisers are checked too.",
             ".const .align 8 .b8 constants[16] = {1, 2, 3, 4, 0xF5, 0xF6, 0xF7, 0xF8, 9, 10, 11, 12, "
             "13, 14, 15, 255};",
