@@ -294,7 +294,8 @@ struct FenceLowering : LoweringPattern<FenceOp> {
     if (has(FenceKind::TmemStores)) {
       NVVM::Tcgen05WaitOp::create(b, loc, NVVM::Tcgen05WaitKind::STORE);
     }
-    if (has(FenceKind::Wgmma)) {
+    auto product = dyn_cast_or_null<IssueMmaOp>(op->getNextNode());
+    if (has(FenceKind::Wgmma) && !(product && fencesItself(product))) {
       NVVM::WgmmaFenceAlignedOp::create(b, loc);
     }
     if (has(FenceKind::Proxy)) {
@@ -319,7 +320,7 @@ struct GroupCommitLowering : LoweringPattern<GroupCommitOp> {
   LogicalResult matchAndRewrite(GroupCommitOp op, OneToNOpAdaptor,
                                 ConversionPatternRewriter &b) const override {
     if (op.getKind() != Group::Bulk) {
-      return failure();
+      return failure(); // Wgmma.cpp
     }
     lowering.emitByOne(b, op.getLoc(), lowering.role(op), [&](OpBuilder &b) {
       NVVM::CpAsyncBulkCommitGroupOp::create(b, op.getLoc());
@@ -335,7 +336,7 @@ struct GroupWaitLowering : LoweringPattern<GroupWaitOp> {
   LogicalResult matchAndRewrite(GroupWaitOp op, OneToNOpAdaptor,
                                 ConversionPatternRewriter &b) const override {
     if (op.getKind() != Group::Bulk) {
-      return failure();
+      return failure(); // Wgmma.cpp
     }
     lowering.emitByOne(b, op.getLoc(), lowering.role(op), [&](OpBuilder &b) {
       NVVM::CpAsyncBulkWaitGroupOp::create(b, op.getLoc(), static_cast<uint32_t>(op.getPending()),

@@ -10,6 +10,7 @@
 
 #include "Descriptors.h"
 #include "Frame.h"
+#include "ThreadLayout.h"
 
 using namespace mlir;
 using namespace fa4;
@@ -188,8 +189,23 @@ static LogicalResult checkOperand(IssueMmaOp op, ViewOp view, StringRef name) {
   return success();
 }
 
-static LogicalResult checkProduct(IssueMmaOp op, const Lowering &lowering) {
+/// What both machines ask of the accumulator's extents and of two operands' types.
+static LogicalResult checkExtents(IssueMmaOp op, FragType acc, Type a, Type b) {
   const TargetInfo &target = op->getParentOfType<KernelOp>().getTarget().getInfo();
+  if (a.getIntOrFloatBitWidth() != b.getIntOrFloatBitWidth()) {
+    return op.emitOpError() << "expected operands of one width, but got " << a << " and " << b;
+  }
+  if (acc.getColumns() > target.mmaMaxColumns || acc.getColumns() % target.mmaColumnStep != 0) {
+    return op.emitOpError() << "expected the accumulator to have a multiple of "
+                            << target.mmaColumnStep << " columns and at most "
+                            << target.mmaMaxColumns << ", but got " << acc.getColumns();
+  }
+  return success();
+}
+
+/// A product on tensor memory.
+static LogicalResult checkPlacedProduct(IssueMmaOp op, const Lowering &lowering) {
+  const TargetInfo &target = lowering.target();
   if (!target.hasTensorMemory() || !op.getAView() || !op.getAccView()) {
     return op.emitOpError() << "expected a product on tensor memory, whose operands are views, but "
                                "got fragments";
@@ -204,28 +220,59 @@ static LogicalResult checkProduct(IssueMmaOp op, const Lowering &lowering) {
   if (failed(checkOperand(op, a, "a")) || failed(checkOperand(op, b, "b"))) {
     return failure();
   }
-  if (a.getTileType().getElementType().getIntOrFloatBitWidth() !=
-      b.getTileType().getElementType().getIntOrFloatBitWidth()) {
-    return op.emitOpError() << "expected operands of one width, but got "
-                            << a.getTileType().getElementType() << " and "
-                            << b.getTileType().getElementType();
-  }
   if (auto form = dyn_cast<TmemLayoutAttr>(a.getLayout());
       form && form.getForm() != TmemForm::Lanes) {
     return op.emitOpError() << "expected 'a' to lie in #tile.tmem<lanes>, but got "
                             << a.getLayout();
   }
-  int64_t rows = acc.getTileType().getRows(), columns = acc.getTileType().getColumns();
+  int64_t rows = acc.getTileType().getRows();
   if (!llvm::is_contained(target.mmaRows, rows) || rows != target.tmemLanes) {
     return op.emitOpError() << "expected the accumulator to have " << target.tmemLanes
                             << " rows, one per lane, but got " << rows;
   }
-  if (columns > target.mmaMaxColumns || columns % target.mmaColumnStep != 0) {
-    return op.emitOpError() << "expected the accumulator to have a multiple of "
-                            << target.mmaColumnStep << " columns and at most "
-                            << target.mmaMaxColumns << ", but got " << columns;
+  return checkExtents(op, acc.getTileType(), a.getTileType().getElementType(),
+                      b.getTileType().getElementType());
+}
+
+/// A product on fragments of a warpgroup.
+static LogicalResult checkFragmentProduct(IssueMmaOp op, const Lowering &lowering) {
+  const TargetInfo &target = lowering.target();
+  FragType acc = cast<FragType>(op.getResult().getType());
+  auto spread = dyn_cast_or_null<SpreadAttr>(acc.getLayout());
+  if (!target.asyncWarpgroupMma) {
+    return op.emitOpError() << "expected a product on tensor memory, but got fragments";
   }
-  return success();
+  if (!spread || spread.getValue() != Spread::Acc ||
+      !llvm::is_contained(target.mmaRows, acc.getRows())) {
+    return op.emitOpError() << "expected the accumulator to be spread by acc with "
+                            << target.mmaRows.front() << " rows, but got " << acc;
+  }
+  auto role = op->getParentOfType<RoleOp>();
+  if (role.getWarps() != kWarpsPerWarpgroup || *role.getFirstWarp() % kWarpsPerWarpgroup != 0) {
+    return op.emitOpError() << "expected a product on fragments in a role of one whole warpgroup, "
+                               "but got "
+                            << role.getWarps() << " warps at " << *role.getFirstWarp();
+  }
+  ViewOp b = lowering.view(op.getBViewAttr());
+  if (failed(checkOperand(op, b, "b"))) {
+    return failure();
+  }
+  if (op.getAView()) {
+    ViewOp a = lowering.view(op.getAViewAttr());
+    if (failed(checkOperand(op, a, "a"))) {
+      return failure();
+    }
+    return checkExtents(op, acc, a.getTileType().getElementType(),
+                        b.getTileType().getElementType());
+  }
+  FragType a = cast<FragType>(op.getA().getType());
+  auto aSpread = dyn_cast_or_null<SpreadAttr>(a.getLayout());
+  bool isHalf = a.getElementType().isF16() || a.getElementType().isBF16();
+  if (!aSpread || aSpread.getValue() != Spread::A16 || !isHalf) {
+    return op.emitOpError()
+           << "expected 'a' in registers to be f16 or bf16, spread by a16, but got " << a;
+  }
+  return checkExtents(op, acc, a.getElementType(), b.getTileType().getElementType());
 }
 
 //===----------------------------------------------------------------------===//
@@ -247,11 +294,14 @@ static LogicalResult checkOp(Operation *op, const Lowering &lowering) {
   if (auto commit = dyn_cast<BarrierCommitOp>(op); commit && commit.getOnBoth()) {
     return op->emitOpError() << "expected a commit at this CTA's barrier, but got both CTAs'";
   }
-  if (auto commit = dyn_cast<GroupCommitOp>(op); commit && commit.getKind() != Group::Bulk) {
+  auto isKnownGroup = [&](Group kind) {
+    return kind == Group::Bulk || lowering.target().asyncWarpgroupMma;
+  };
+  if (auto commit = dyn_cast<GroupCommitOp>(op); commit && !isKnownGroup(commit.getKind())) {
     return op->emitOpError() << "expected bulk groups, but got "
                              << stringifyGroup(commit.getKind());
   }
-  if (auto wait = dyn_cast<GroupWaitOp>(op); wait && wait.getKind() != Group::Bulk) {
+  if (auto wait = dyn_cast<GroupWaitOp>(op); wait && !isKnownGroup(wait.getKind())) {
     return op->emitOpError() << "expected bulk groups, but got " << stringifyGroup(wait.getKind());
   }
   if (auto load = dyn_cast<IssueLoadOp>(op)) {
@@ -263,32 +313,40 @@ static LogicalResult checkOp(Operation *op, const Lowering &lowering) {
                      cast<GlobalType>(store.getGlobal().getType()));
   }
   if (auto mma = dyn_cast<IssueMmaOp>(op)) {
-    return checkProduct(mma, lowering);
+    return mma.getResult() ? checkFragmentProduct(mma, lowering)
+                           : checkPlacedProduct(mma, lowering);
   }
   return success();
 }
 
-/// Tiles are spread over the threads of their role, a row each.
-static LogicalResult checkTypes(Operation *op, const TileToNVVMTypeConverter &converter) {
+/// Tiles are spread over the threads of their role, all rows at once.
+static LogicalResult checkTypes(Operation *op) {
   auto check = [&](Type type) -> LogicalResult {
     auto tile = dyn_cast<FragType>(type);
     if (!tile) {
       return success();
     }
-    if (!converter.convertType(tile)) {
-      return op->emitOpError() << "expected tiles to be spread by rows, or by columns if they are "
-                                  "one row, but got "
+    std::optional<ThreadLayout> layout = ThreadLayout::find(tile);
+    if (!layout) {
+      return op->emitOpError() << "expected tiles to be spread by rows, by columns if they are one "
+                                  "row, or as fragments in groups of eight columns, but got "
                                << tile;
     }
-    auto role = op->getParentOfType<RoleOp>();
     auto spread = cast<SpreadAttr>(tile.getLayout());
-    int64_t threads =
-        role ? static_cast<int64_t>(role.getWarps()) *
-                   role->getParentOfType<KernelOp>().getTarget().getInfo().threadsPerWarp
-             : 0;
-    if (spread.getValue() == Spread::Rows && tile.getRows() != threads) {
-      return op->emitOpError() << "expected a tile to have one row for each of its role's "
-                               << threads << " threads, but got " << tile;
+    auto role = op->getParentOfType<RoleOp>();
+    if (spread.getValue() == Spread::Columns) {
+      return success();
+    }
+    int64_t warps = role ? static_cast<int64_t>(role.getWarps()) : 0;
+    int64_t perWarp = op->getParentOfType<KernelOp>().getTarget().getInfo().threadsPerWarp;
+    std::optional<int64_t> rows = layout->rowsOfRole(warps, perWarp);
+    if (!rows) {
+      return op->emitOpError() << "expected fragments in a role of a whole warpgroup, but got "
+                               << warps << " warps";
+    }
+    if (tile.getRows() != *rows) {
+      return op->emitOpError() << "expected a tile to have the " << *rows
+                               << " rows that its role's threads hold, but got " << tile;
     }
     return success();
   };
@@ -322,9 +380,8 @@ LogicalResult fa4::tile::gpu::checkControl(KernelOp kernel) {
     return failure();
   }
   Lowering lowering(kernel);
-  TileToNVVMTypeConverter converter;
   WalkResult result = kernel.walk([&](Operation *op) {
-    return WalkResult(failure(failed(checkOp(op, lowering)) || failed(checkTypes(op, converter))));
+    return WalkResult(failure(failed(checkOp(op, lowering)) || failed(checkTypes(op))));
   });
   return failure(result.wasInterrupted());
 }

@@ -93,12 +93,19 @@ struct IssueLoadLowering : LoweringPattern<IssueLoadOp> {
                  op.getStaticElementAttr());
     lowering.emitByOne(b, loc, role, [&](OpBuilder &b) {
       Value barrier = lowering.barrierPointer(b, loc, role, signal);
+      // PTX ISA: `.shared::cta` as a destination came with 8.6; before, an address of
+      // one's own CTA in the cluster's window does the same.
+      constexpr int64_t ownDestination = 86;
+      bool isCtaOnly = lowering.target().ptxVersion >= ownDestination;
       for (int64_t panel = 0; panel < copy.count(); ++panel) {
         Value target = lowering.smemPointer(b, loc, role, place, copy.byteOffset(panel));
+        if (!isCtaOnly) {
+          target = LLVM::AddrSpaceCastOp::create(
+              b, loc, LLVM::LLVMPointerType::get(b.getContext(), kClusterSpace), target);
+        }
         NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
             b, loc, target, copy.map, copy.start(b, loc, panel), barrier, ValueRange(), Value(),
-            Value(), NVVM::TMALoadMode::TILE, /*isCTAOnly=*/true, NVVM::CTAGroupKindAttr(),
-            Value());
+            Value(), NVVM::TMALoadMode::TILE, isCtaOnly, NVVM::CTAGroupKindAttr(), Value());
       }
     });
     b.eraseOp(op);

@@ -1,4 +1,4 @@
-//===- Elementwise.cpp - ops on each element of a thread's row ------------===//
+//===- Elementwise.cpp - ops on each element that a thread has ------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -9,9 +9,12 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ThreadLayout.h"
 #include "Values.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 
@@ -27,7 +30,9 @@ struct SliceLowering : LoweringPattern<SliceOp> {
     // checkValues: columns, or all rows.
     Value part = adaptor.getOperand();
     if (op.getAxis() == Axis::Columns) {
-      part = takeLanes(b, part, op.getBegin(), op.getEnd() - op.getBegin());
+      ThreadLayout layout = ThreadLayout::of(op.getOperand());
+      int64_t begin = layout.lanesBefore(op.getBegin());
+      part = takeLanes(b, part, begin, layout.lanesBefore(op.getEnd()) - begin);
     }
     rewriter.replaceOp(op, part);
     return success();
@@ -40,9 +45,9 @@ struct SplatLowering : LoweringPattern<SplatOp> {
   LogicalResult matchAndRewrite(SplatOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    FragType type = tileOf(op.getResult());
+    auto type = dyn_cast<VectorType>(ThreadLayout::of(op.getResult()).registerType());
     Value fill = adaptor.getValue();
-    rewriter.replaceOp(op, type.isRow() ? fill : broadcast(b, fill, type.getColumns()));
+    rewriter.replaceOp(op, type ? broadcast(b, fill, type.getDimSize(0)) : fill);
     return success();
   }
 };
@@ -53,8 +58,36 @@ struct ScaleRowsLowering : LoweringPattern<ScaleRowsOp> {
   LogicalResult matchAndRewrite(ScaleRowsOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    Value factor = broadcast(b, adaptor.getBy(), tileOf(op.getOperand()).getColumns());
-    rewriter.replaceOpWithNewOp<arith::MulFOp>(op, adaptor.getOperand(), factor);
+    ThreadLayout layout = ThreadLayout::of(op.getOperand());
+    auto scale = [&]() -> Value {
+      Value factor = layout.spreadNumbers(b, adaptor.getBy());
+      return arith::MulFOp::create(b, adaptor.getOperand(), factor);
+    };
+    if (!op.getLikelyOne()) {
+      rewriter.replaceOp(op, scale());
+      return success();
+    }
+    // A decision of the whole warp: what follows is the warp's, too.
+    Value differs;
+    for (int64_t row = 0; row < layout.rows(); ++row) {
+      Value own = arith::CmpFOp::create(b, arith::CmpFPredicate::UNE,
+                                        layout.numberOf(b, adaptor.getBy(), row),
+                                        floatConstant(b, b.getF32Type(), 1.0));
+      differs = differs ? arith::OrIOp::create(b, differs, own).getResult() : own;
+    }
+    constexpr int64_t allLanes = -1;
+    Value any = NVVM::VoteSyncOp::create(b, b.getI1Type(), intConstant(b, b.getI32Type(), allLanes),
+                                         differs, NVVM::VoteSyncKind::any);
+    auto branch =
+        scf::IfOp::create(b, adaptor.getOperand().getType(), any, /*withElseRegion=*/true);
+    {
+      OpBuilder::InsertionGuard restore(b);
+      b.setInsertionPointToStart(branch.thenBlock());
+      scf::YieldOp::create(b, scale());
+      b.setInsertionPointToStart(branch.elseBlock());
+      scf::YieldOp::create(b, adaptor.getOperand());
+    }
+    rewriter.replaceOp(op, branch.getResults());
     return success();
   }
 };
@@ -94,8 +127,7 @@ struct Exp2Lowering : LoweringPattern<Exp2Op> {
     auto first = static_cast<int64_t>(op.getColumnsFrom());
     if (tileOf(op.getOperand()).isRow()) {
       bool isPolynomial = op.getShare() && op.getShare()->isPolynomial(first);
-      rewriter.replaceOp(op, isPolynomial ? emitExp2Polynomial(b, x, op.getShare()->getDegree())
-                                          : emitExp2(b, x));
+      rewriter.replaceOp(op, isPolynomial ? emitPolynomial(b, op, x) : emitExp2(b, x));
       return success();
     }
     int64_t columns = tileOf(op.getOperand()).getColumns();
@@ -114,22 +146,25 @@ struct Exp2Lowering : LoweringPattern<Exp2Op> {
 private:
   /// The polynomial's lanes are taken out as one vector, so that both kinds stay
   /// whole-vector arithmetic.
-  static Value emitPiece(ImplicitLocOpBuilder &b, Exp2Op op, Value x, int64_t begin, int64_t end) {
+  Value emitPiece(ImplicitLocOpBuilder &b, Exp2Op op, Value x, int64_t begin, int64_t end) const {
     auto first = static_cast<int64_t>(op.getColumnsFrom());
+    ThreadLayout layout = ThreadLayout::of(op.getOperand());
+    int64_t firstLane = layout.lanesBefore(begin), lastLane = layout.lanesBefore(end);
     SmallVector<int32_t> emulated;
     SmallVector<int32_t> others;
     // Where each lane of the piece is in the two results, put one after the other.
     SmallVector<std::pair<bool, int32_t>> places;
-    for (int64_t column = begin; column < end; ++column) {
-      bool isEmulated = op.getShare() && op.getShare()->isPolynomial(first + column);
+    for (int64_t lane = firstLane; lane < lastLane; ++lane) {
+      // checkValues: the same of all threads of a row.
+      bool isEmulated = op.getShare() && op.getShare()->isPolynomial(first + layout.columnOf(lane));
       SmallVector<int32_t> &lanes = isEmulated ? emulated : others;
       places.emplace_back(isEmulated, static_cast<int32_t>(lanes.size()));
-      lanes.push_back(static_cast<int32_t>(column));
+      lanes.push_back(static_cast<int32_t>(lane));
     }
     if (emulated.empty()) {
-      return emitExp2(b, takeLanes(b, x, begin, end - begin));
+      return emitExp2(b, takeLanes(b, x, firstLane, lastLane - firstLane));
     }
-    Value polynomial = emitExp2Polynomial(b, pickLanes(b, x, emulated), op.getShare()->getDegree());
+    Value polynomial = emitPolynomial(b, op, pickLanes(b, x, emulated));
     if (others.empty()) {
       return polynomial;
     }
@@ -138,6 +173,10 @@ private:
                        return place.second +
                               (place.first ? static_cast<int32_t>(others.size()) : 0);
                      }));
+  }
+
+  Value emitPolynomial(ImplicitLocOpBuilder &b, Exp2Op op, Value x) const {
+    return emitExp2Polynomial(b, x, op.getShare()->getDegree(), lowering.target().packedF32x2);
   }
 };
 } // namespace

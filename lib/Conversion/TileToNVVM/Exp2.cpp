@@ -6,7 +6,7 @@
 //
 // The IR emitter for the description in Numerics/Exp2.h, in the forms that
 // become packed instructions: whole vectors, the directed addition pair by pair
-// in PTX, the exponent inserted on vectors of i32. Same bits as the host's, but
+// (or one by one) in PTX, the exponent inserted on vectors of i32. Same bits as the host's, but
 // for subnormal x, which the machine takes for zero.
 //
 //===----------------------------------------------------------------------===//
@@ -31,12 +31,22 @@ struct MachineEmitter {
 
   ImplicitLocOpBuilder &b;
   VectorType type;
+  bool packed;
 
   VectorType integerType() { return VectorType::get(type.getShape(), b.getI32Type()); }
 
   F32 constant(float value) { return floatConstant(b, type, value); }
   F32 maxNum(F32 x, F32 y) { return arith::MaxNumFOp::create(b, x, y); }
   F32 addRoundDown(F32 x, F32 m) {
+    if (!packed) {
+      Value addend = takeLane(b, m, 0);
+      SmallVector<Value> sums;
+      for (int64_t lane = 0; lane < type.getDimSize(0); ++lane) {
+        sums.push_back(emitPtx(b, b.getF32Type(), {takeLane(b, x, lane), addend},
+                               "add.rm.ftz.f32 $0, $1, $2;", "=f,f,f"));
+      }
+      return fromLanes(b, b.getF32Type(), sums);
+    }
     auto pair = VectorType::get({2}, b.getF32Type());
     Value addend = LLVM::BitcastOp::create(b, b.getI64Type(), takeLanes(b, m, 0, 2));
     SmallVector<Value> sums;
@@ -63,7 +73,7 @@ Value emitExp2(ImplicitLocOpBuilder &b, Value x) {
   return math::Exp2Op::create(b, x, arith::FastMathFlags::afn);
 }
 
-Value emitExp2Polynomial(ImplicitLocOpBuilder &b, Value x, int64_t degree) {
+Value emitExp2Polynomial(ImplicitLocOpBuilder &b, Value x, int64_t degree, bool packed) {
   int64_t width = 1;
   if (auto vector = dyn_cast<VectorType>(x.getType())) {
     width = vector.getDimSize(0);
@@ -73,7 +83,7 @@ Value emitExp2Polynomial(ImplicitLocOpBuilder &b, Value x, int64_t degree) {
   if (width % 2 == 1 && width > 1) {
     even = joinLanes(b, {even, takeLanes(b, even, 0, 1)});
   }
-  MachineEmitter emitter{b, cast<VectorType>(even.getType())};
+  MachineEmitter emitter{b, cast<VectorType>(even.getType()), packed};
   Value power = numerics::exp2Polynomial(emitter, even, static_cast<unsigned>(degree));
   return isa<VectorType>(x.getType()) ? takeLanes(b, power, 0, width) : takeLane(b, power, 0);
 }

@@ -10,10 +10,13 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ThreadLayout.h"
 #include "Values.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+
+#include <vector>
 
 using namespace mlir;
 
@@ -131,16 +134,19 @@ void addIfInside(ImplicitLocOpBuilder &b, Value scalar, Value address, Value ins
 }
 
 namespace {
-/// The thread's row of a tile of a global tensor.
+/// One row of a tile of a global tensor.
 class GlobalRow {
 public:
-  /// `coordinates` in boxes; the thread has row `thread`.
+  /// `coordinates` in boxes. Row `number` (i32) of the tile, its columns counted from
+  /// `ownColumn` (i32) if that is not null.
   GlobalRow(ImplicitLocOpBuilder &b, const GlobalContext &global, GlobalType type,
-            ValueRange coordinates, Value thread);
+            ValueRange coordinates, Value number, Value ownColumn);
 
   bool hasColumns() const { return columnDim >= 0; }
-  /// Whether the thread's row and, in tiles with columns, `column` are inside.
+  /// Whether the row and, in tiles with columns, `column` are inside.
   Value isInside(int64_t column);
+  /// Takes the row for outside where `condition` does not hold.
+  void require(Value condition) { inside = arith::AndIOp::create(b, inside, condition); }
   Value address(int64_t column);
   /// Whether chunks of the row may be accessed whole; one answer for all threads.
   Value allowsChunks(int64_t elementsPerChunk);
@@ -163,7 +169,7 @@ private:
 } // namespace
 
 GlobalRow::GlobalRow(ImplicitLocOpBuilder &b, const GlobalContext &global, GlobalType type,
-                     ValueRange coordinates, Value thread)
+                     ValueRange coordinates, Value number, Value ownColumn)
     : b(b), global(global), elementBytes(getElementBytes(type.getElementType())) {
   SmallVector<int64_t> tileDims = type.getTileDims();
   if (tileDims.size() == 2) {
@@ -176,7 +182,10 @@ GlobalRow::GlobalRow(ImplicitLocOpBuilder &b, const GlobalContext &global, Globa
       index = arith::MulIOp::create(b, wide(coordinates[dim]), i64(type.getBox()[dim]));
     }
     if (dim == tileDims[0]) {
-      index = arith::AddIOp::create(b, index, wide(thread));
+      index = arith::AddIOp::create(b, index, wide(number));
+    }
+    if (dim == columnDim && ownColumn) {
+      index = arith::AddIOp::create(b, index, wide(ownColumn));
     }
     start = arith::AddIOp::create(b, start, arith::MulIOp::create(b, index, global.strides[dim]));
     if (dim == columnDim) {
@@ -208,15 +217,16 @@ Value GlobalRow::address(int64_t column) {
 }
 
 Value GlobalRow::allowsChunks(int64_t elementsPerChunk) {
+  int64_t chunkBytes = elementsPerChunk * elementBytes;
   auto low = LLVM::PtrToIntOp::create(b, b.getI64Type(), global.pointer);
-  Value bits = arith::AndIOp::create(b, low, i64(kChunkBytes - 1));
+  Value bits = arith::AndIOp::create(b, low, i64(chunkBytes - 1));
   auto require = [&](Value value, int64_t multiple) {
     Value rest = arith::AndIOp::create(b, value, i64(multiple - 1));
     bits = arith::OrIOp::create(b, bits, rest);
   };
   for (int64_t dim = 0; dim < static_cast<int64_t>(global.strides.size()); ++dim) {
     if (dim != columnDim) {
-      require(global.strides[dim], kChunkBytes);
+      require(global.strides[dim], chunkBytes);
     }
   }
   // A chunk is inside or outside as a whole.
@@ -247,42 +257,74 @@ ValueRange chooseForm(ImplicitLocOpBuilder &b, Value allowed, TypeRange results,
   return branch.getResults();
 }
 
+/// The rows that the thread has of the tile that `access` moves.
+template <typename AccessOp>
+std::vector<GlobalRow> ownRows(ImplicitLocOpBuilder &b, const Lowering &lowering, AccessOp access,
+                               ValueRange coordinates, FragType tile) {
+  const RoleContext &role = lowering.role(access);
+  ThreadLayout layout = ThreadLayout::of(tile);
+  std::vector<GlobalRow> rows;
+  Value ownColumn = tile.isRow() ? Value() : layout.firstColumn(b, role);
+  for (int64_t row = 0; row < layout.rows(); ++row) {
+    rows.emplace_back(b, lowering.global(access.getGlobal()), gridOf(access.getGlobal()),
+                      coordinates, layout.rowNumber(b, role, row), ownColumn);
+  }
+  return rows;
+}
+
+/// Elements that a thread moves at once where the tensor allows it; none if there is
+/// nothing to be gained.
+int64_t elementsPerChunk(FragType tile) {
+  int64_t elementBytes = getElementBytes(tile.getElementType());
+  int64_t elements = std::min(kChunkBytes / elementBytes, ThreadLayout::of(tile).run());
+  bool isWhole = tile.getColumns() % elements == 0 && elements * elementBytes % kWordBytes == 0;
+  return isWhole ? elements : 0;
+}
+
 struct LoadLowering : LoweringPattern<LoadOp> {
   using LoweringPattern::LoweringPattern;
 
   LogicalResult matchAndRewrite(LoadOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    GlobalRow row(b, lowering.global(op.getGlobal()), gridOf(op.getGlobal()),
-                  adaptor.getCoordinates(), lowering.role(op).thread);
+    FragType tile = tileOf(op.getResult());
+    ThreadLayout layout = ThreadLayout::of(tile);
+    std::vector<GlobalRow> rows = ownRows(b, lowering, op, adaptor.getCoordinates(), tile);
     Type element = gridOf(op.getGlobal()).getElementType();
-    if (!row.hasColumns()) {
-      rewriter.replaceOp(op, loadIfInside(b, element, row.address(0), row.isInside(0)));
+    if (!rows.front().hasColumns()) {
+      SmallVector<Value> numbers = llvm::map_to_vector(rows, [&](GlobalRow &row) {
+        return loadIfInside(b, element, row.address(0), row.isInside(0));
+      });
+      rewriter.replaceOp(op, layout.joinNumbers(b, numbers));
       return success();
     }
-    int64_t columns = tileOf(op.getResult()).getColumns();
-    auto type = VectorType::get({columns}, element);
-    int64_t perChunk = kChunkBytes / getElementBytes(element);
+    auto type = VectorType::get({layout.lanes()}, element);
+    int64_t perChunk = elementsPerChunk(tile);
     auto byElement = [&]() -> SmallVector<Value> {
       SmallVector<Value> lanes;
-      for (int64_t column = 0; column < columns; ++column) {
+      for (int64_t lane = 0; lane < layout.lanes(); ++lane) {
+        GlobalRow &row = rows[layout.rowOf(lane)];
+        int64_t column = layout.columnOf(lane);
         lanes.push_back(loadIfInside(b, element, row.address(column), row.isInside(column)));
       }
       return {fromLanes(b, element, lanes)};
     };
     auto chunked = [&]() -> SmallVector<Value> {
       SmallVector<Value> chunks;
-      for (int64_t column = 0; column < columns; column += perChunk) {
-        chunks.push_back(loadWordsIfInside(b, kChunkBytes / kWordBytes, row.address(column),
-                                           row.isInside(column)));
+      int64_t words = perChunk * getElementBytes(element) / kWordBytes;
+      for (int64_t lane = 0; lane < layout.lanes(); lane += perChunk) {
+        GlobalRow &row = rows[layout.rowOf(lane)];
+        int64_t column = layout.columnOf(lane);
+        chunks.push_back(loadWordsIfInside(b, words, row.address(column), row.isInside(column)));
       }
       return {fromWords(b, joinLanes(b, chunks), type)};
     };
-    if (columns % perChunk != 0) {
+    if (perChunk == 0) {
       rewriter.replaceOp(op, byElement());
       return success();
     }
-    rewriter.replaceOp(op, chooseForm(b, row.allowsChunks(perChunk), type, chunked, byElement));
+    rewriter.replaceOp(
+        op, chooseForm(b, rows.front().allowsChunks(perChunk), type, chunked, byElement));
     return success();
   }
 };
@@ -293,48 +335,64 @@ struct StoreLowering : LoweringPattern<StoreOp> {
   LogicalResult matchAndRewrite(StoreOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    GlobalRow row(b, lowering.global(op.getGlobal()), gridOf(op.getGlobal()),
-                  adaptor.getCoordinates(), lowering.role(op).thread);
+    FragType tile = tileOf(op.getValue());
+    std::vector<GlobalRow> rows = ownRows(b, lowering, op, adaptor.getCoordinates(), tile);
     Value value = adaptor.getValue();
-    auto storeOne = [&](Value scalar, int64_t column) {
+    auto storeOne = [&](GlobalRow &row, Value scalar, int64_t column) {
       Value address = row.address(column);
       Value inside = row.isInside(column);
       op.getAdd() ? addIfInside(b, scalar, address, inside)
                   : storeIfInside(b, scalar, address, inside);
     };
-    emit(b, op, row, value, storeOne);
+    if (rows.front().hasColumns()) {
+      storeTile(b, op, rows, value, storeOne);
+    } else {
+      storeNumbers(b, op, rows, value, storeOne);
+    }
     rewriter.eraseOp(op);
     return success();
   }
 
 private:
-  static void emit(ImplicitLocOpBuilder &b, StoreOp op, GlobalRow &row, Value value,
-                   llvm::function_ref<void(Value, int64_t)> storeOne) {
-    if (!row.hasColumns()) {
-      storeOne(value, 0);
-      return;
+  using StoreOne = llvm::function_ref<void(GlobalRow &, Value, int64_t)>;
+
+  void storeNumbers(ImplicitLocOpBuilder &b, StoreOp op, MutableArrayRef<GlobalRow> rows,
+                    Value numbers, StoreOne storeOne) const {
+    ThreadLayout layout = ThreadLayout::of(op.getValue());
+    Value speaks = layout.isFirstOfRow(b, lowering.role(op));
+    for (auto [number, row] : llvm::enumerate(rows)) {
+      if (speaks) {
+        row.require(speaks);
+      }
+      storeOne(row, layout.numberOf(b, numbers, static_cast<int64_t>(number)), 0);
     }
-    FragType type = tileOf(op.getValue());
-    int64_t columns = type.getColumns();
-    int64_t perChunk = kChunkBytes / getElementBytes(type.getElementType());
+  }
+
+  static void storeTile(ImplicitLocOpBuilder &b, StoreOp op, MutableArrayRef<GlobalRow> rows,
+                        Value value, StoreOne storeOne) {
+    FragType tile = tileOf(op.getValue());
+    ThreadLayout layout = ThreadLayout::of(tile);
+    int64_t perChunk = elementsPerChunk(tile);
     auto byElement = [&]() -> SmallVector<Value> {
-      for (int64_t column = 0; column < columns; ++column) {
-        storeOne(takeLane(b, value, column), column);
+      for (int64_t lane = 0; lane < layout.lanes(); ++lane) {
+        storeOne(rows[layout.rowOf(lane)], takeLane(b, value, lane), layout.columnOf(lane));
       }
       return {};
     };
     auto chunked = [&]() -> SmallVector<Value> {
-      for (int64_t column = 0; column < columns; column += perChunk) {
-        storeWordsIfInside(b, toWords(b, takeLanes(b, value, column, perChunk)),
-                           row.address(column), row.isInside(column));
+      for (int64_t lane = 0; lane < layout.lanes(); lane += perChunk) {
+        GlobalRow &row = rows[layout.rowOf(lane)];
+        int64_t column = layout.columnOf(lane);
+        storeWordsIfInside(b, toWords(b, takeLanes(b, value, lane, perChunk)), row.address(column),
+                           row.isInside(column));
       }
       return {};
     };
-    if (op.getAdd() || columns % perChunk != 0) {
+    if (op.getAdd() || perChunk == 0) {
       byElement();
       return;
     }
-    chooseForm(b, row.allowsChunks(perChunk), {}, chunked, byElement);
+    chooseForm(b, rows.front().allowsChunks(perChunk), {}, chunked, byElement);
   }
 };
 

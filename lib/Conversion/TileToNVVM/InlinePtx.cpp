@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ThreadLayout.h"
 #include "Values.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -62,14 +63,14 @@ struct InlinePtxLowering : LoweringPattern<InlinePtxOp> {
     };
     SmallVector<Type> results = llvm::map_to_vector(op.getResultTypes(), elementOf);
     auto tile = dyn_cast<FragType>(op.getResult(0).getType());
-    if (!tile || tile.isRow()) {
+    if (!tile || !isa<VectorType>(ThreadLayout::of(tile).registerType())) {
       rewriter.replaceOp(op, emitOnce(b, op, adaptor.getInputs(), results));
       return success();
     }
     SmallVector<SmallVector<Value>> lanes(results.size());
-    for (int64_t column = 0; column < tile.getColumns(); ++column) {
+    for (int64_t lane = 0, end = ThreadLayout::of(tile).lanes(); lane < end; ++lane) {
       SmallVector<Value> inputs = llvm::map_to_vector(
-          adaptor.getInputs(), [&](Value input) { return takeLane(b, input, column); });
+          adaptor.getInputs(), [&](Value input) { return takeLane(b, input, lane); });
       for (auto [result, value] : llvm::zip_equal(lanes, emitOnce(b, op, inputs, results))) {
         result.push_back(value);
       }

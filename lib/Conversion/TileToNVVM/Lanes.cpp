@@ -97,6 +97,14 @@ Value takeLane(ImplicitLocOpBuilder &b, Value vector, int64_t lane) {
   return vector::ExtractOp::create(b, vector, lane);
 }
 
+SmallVector<Value> takeAllLanes(ImplicitLocOpBuilder &b, Value vector) {
+  SmallVector<Value> lanes;
+  for (int64_t lane = 0, end = widthOf(vector); lane < end; ++lane) {
+    lanes.push_back(takeLane(b, vector, lane));
+  }
+  return lanes;
+}
+
 Value fromLanes(ImplicitLocOpBuilder &b, Type element, ArrayRef<Value> lanes) {
   auto type = VectorType::get({static_cast<int64_t>(lanes.size())}, element);
   return vector::FromElementsOp::create(b, type, lanes);
@@ -125,6 +133,46 @@ Value emitPtx(ImplicitLocOpBuilder &b, Type result, ValueRange operands, StringR
                                    constraints, hasSideEffects, /*is_align_stack=*/false,
                                    LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr())
       .getRes();
+}
+
+/// LLVM's constraint for a register of `type`.
+static char registerLetter(Type type) {
+  if (type.isF32()) {
+    return 'f';
+  }
+  return type.isInteger(64) ? 'l' : 'r';
+}
+
+SmallVector<Value> emitPtxOnLanes(ImplicitLocOpBuilder &b, ArrayRef<Value> lanes, ValueRange inputs,
+                                  StringRef text, bool clobbersMemory) {
+  SmallVector<std::string> constraints;
+  for (Value lane : lanes) {
+    constraints.push_back(std::string("=") + registerLetter(lane.getType()));
+  }
+  for (size_t lane = 0; lane < lanes.size(); ++lane) {
+    constraints.push_back(std::to_string(lane));
+  }
+  for (Value input : inputs) {
+    constraints.emplace_back(1, registerLetter(input.getType()));
+  }
+  if (clobbersMemory) {
+    constraints.emplace_back("~{memory}");
+  }
+  SmallVector<Value> operands(lanes);
+  llvm::append_range(operands, inputs);
+  SmallVector<Type> types = llvm::to_vector(ValueRange(lanes).getTypes());
+  Type result =
+      types.size() == 1 ? types.front() : LLVM::LLVMStructType::getLiteral(b.getContext(), types);
+  Value all = emitPtx(b, result, operands, text, llvm::join(constraints, ","),
+                      /*hasSideEffects=*/true);
+  if (lanes.size() == 1) {
+    return {all};
+  }
+  SmallVector<Value> results;
+  for (size_t lane = 0; lane < lanes.size(); ++lane) {
+    results.push_back(LLVM::ExtractValueOp::create(b, all, static_cast<int64_t>(lane)));
+  }
+  return results;
 }
 
 } // namespace fa4::tile::gpu

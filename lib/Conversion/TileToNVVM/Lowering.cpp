@@ -10,6 +10,8 @@
 
 #include "Lowering.h"
 
+#include "ThreadLayout.h"
+
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -157,18 +159,8 @@ TileToNVVMTypeConverter::TileToNVVMTypeConverter() {
     return success();
   });
   addConversion([](FragType type) -> Type {
-    auto spread = dyn_cast_or_null<SpreadAttr>(type.getLayout());
-    if (!spread) {
-      return Type();
-    }
-    if (spread.getValue() == Spread::Rows) {
-      return type.isRow() ? type.getElementType()
-                          : VectorType::get({type.getColumns()}, type.getElementType());
-    }
-    if (spread.getValue() == Spread::Columns && type.getRows() == 1) {
-      return VectorType::get({type.getColumns()}, type.getElementType());
-    }
-    return Type();
+    std::optional<ThreadLayout> layout = ThreadLayout::find(type);
+    return layout ? layout->registerType() : Type();
   });
 }
 

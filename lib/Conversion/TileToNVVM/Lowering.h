@@ -11,9 +11,9 @@
 // upstream patterns lower these. Patterns find what the frame made, and the
 // kernel's symbols, in `Lowering`.
 //
-// The thread of row r of a role holds row r: a tile of MxN is one `vector<Nxt>`
-// per thread, a rank-1 tile one scalar, a cursor its slot (if the ring has more
-// than one) and its parity.
+// What a thread holds of a tile is a vector, or one scalar of a rank-1 tile; which
+// elements these are, ThreadLayout.h says. A cursor is its slot (if the ring has
+// more than one) and its parity.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,6 +33,7 @@ namespace fa4::tile::gpu {
 constexpr unsigned kGlobalSpace = 1;
 constexpr unsigned kSharedSpace = 3;
 constexpr unsigned kTensorSpace = 6;
+constexpr unsigned kClusterSpace = 7;
 
 /// One shared memory for all kernels of a module: `extern .shared`, sized at launch.
 constexpr llvm::StringLiteral kSharedMemoryName = "fa4_shared_memory";
@@ -185,8 +186,14 @@ void populateCopyPatterns(const TileToNVVMTypeConverter &converter,
                           mlir::RewritePatternSet &patterns, const Lowering &lowering);
 void populateMmaPatterns(const TileToNVVMTypeConverter &converter,
                          mlir::RewritePatternSet &patterns, const Lowering &lowering);
+void populateWgmmaPatterns(const TileToNVVMTypeConverter &converter,
+                           mlir::RewritePatternSet &patterns, const Lowering &lowering);
 void populateValuePatterns(const TileToNVVMTypeConverter &converter,
                            mlir::RewritePatternSet &patterns, const Lowering &lowering);
+
+/// Whether a product orders earlier accesses of its registers by itself, because it
+/// has some that are written.
+bool fencesItself(IssueMmaOp op);
 
 /// Cuts rows that only pass through registers into pieces of columns.
 void splitRows(Lowering &lowering, mlir::RewriterBase &rewriter);

@@ -4,14 +4,15 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What does not depend on the column is computed once for the row. The rest is
+// What does not depend on the column is computed once for each row. The rest is
 // whole-vector code where every op works lane by lane on numbers; with column
-// positions, gathered elements or branches it is scalar code column by column,
+// positions, gathered elements or branches it is scalar code element by element,
 // so that few predicates live at a time. Branches of harmless ops become
 // selections: a warp stays whole.
 //
 //===----------------------------------------------------------------------===//
 
+#include "ThreadLayout.h"
 #include "Values.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -25,35 +26,48 @@ namespace fa4::tile::gpu {
 namespace {
 class MapEmitter {
 public:
-  MapEmitter(ImplicitLocOpBuilder &b, MapOp op, MapOp::Adaptor in, Value thread)
-      : b(b), op(op), in(in), thread(thread), body(op.getBody().front()) {}
+  MapEmitter(ImplicitLocOpBuilder &b, MapOp op, MapOp::Adaptor in, const RoleContext &role)
+      : b(b), op(op), in(in), role(role), layout(ThreadLayout::of(op.getOutputs().front())),
+        body(op.getBody().front()), rowValues(layout.rows()) {}
 
   /// One value per result.
   SmallVector<Value> run();
 
 private:
   bool isRowShape() { return op.getCommonShape().size() == 1; }
-  int64_t columns() { return op.getCommonShape().back(); }
   bool varies(Value value) const { return varying.contains(value); }
+  bool isVarying(Operation &inner) const {
+    return llvm::any_of(inner.getResults(), [&](Value result) { return varies(result); });
+  }
   void classify();
   void bindRowArguments();
-  /// Emits the ops of `block` that vary by column, or those that do not.
-  void emitBlock(Block &block, IRMapping &values, bool wantVarying);
+  /// Emits the ops of the body that vary by column, or those that do not, one by one.
+  void emitScalars(IRMapping &values, bool wantVarying);
   void emitOp(Operation &inner, IRMapping &values);
-  void emitVector(Operation &inner, IRMapping &values);
+  /// Emits those that vary by column on all lanes at once.
+  void emitVectors();
+  /// `value` of the body, which does not vary by column, for each row.
+  SmallVector<Value> rowNumbers(Value value) const;
+  /// `value` of the body beside each lane.
+  Value laneValues(Value value);
   Value position(Value base, Value offset) { return arith::AddIOp::create(b, base, offset); }
-  SmallVector<Value> yielded(const IRMapping &values);
-  SmallVector<Value> runColumns();
+  SmallVector<Value> runLanes();
 
   ImplicitLocOpBuilder &b;
   MapOp op;
   MapOp::Adaptor in;
-  Value thread;
+  const RoleContext &role;
+  ThreadLayout layout;
   Block &body;
+  /// The position of the thread's first column, if the body sees positions.
+  Value firstColumn;
   llvm::DenseSet<Value> varying;
   /// Whether what varies is lane by lane arithmetic.
   bool isVectorizable = true;
-  IRMapping rowValues;
+  /// What does not vary by column, of each row that the thread has, and whole
+  /// vectors of what does.
+  SmallVector<IRMapping> rowValues;
+  IRMapping vectors;
 };
 } // namespace
 
@@ -106,27 +120,56 @@ void MapEmitter::classify() {
 
 void MapEmitter::bindRowArguments() {
   unsigned numInputs = op.getInputs().size();
-  for (unsigned index = 0; index < numInputs; ++index) {
-    rowValues.map(body.getArgument(index), in.getInputs()[index]);
-  }
   if (op.hasPosition()) {
-    rowValues.map(body.getArgument(numInputs), position(in.getRowBase(), thread));
-    rowValues.map(body.getArgument(numInputs + 1), in.getColumnBase());
+    Value ofThread = isRowShape() ? Value() : layout.firstColumn(b, role);
+    firstColumn = ofThread ? position(in.getColumnBase(), ofThread) : in.getColumnBase();
+  }
+  for (auto [row, values] : llvm::enumerate(rowValues)) {
+    for (unsigned index = 0; index < numInputs; ++index) {
+      Value input = in.getInputs()[index];
+      bool isNumber = cast<FragType>(op.getInputs()[index].getType()).isRow();
+      (varies(body.getArgument(index)) ? vectors : values)
+          .map(body.getArgument(index),
+               isNumber ? layout.numberOf(b, input, static_cast<int64_t>(row)) : input);
+    }
+    if (op.hasPosition()) {
+      Value number = layout.rowNumber(b, role, static_cast<int64_t>(row));
+      values.map(body.getArgument(numInputs), position(in.getRowBase(), number));
+      values.map(body.getArgument(numInputs + 1), firstColumn);
+    }
   }
 }
 
-void MapEmitter::emitVector(Operation &inner, IRMapping &values) {
-  SmallVector<Value> operands;
-  for (Value operand : inner.getOperands()) {
-    operands.push_back(broadcast(b, values.lookupOrDefault(operand), columns()));
+SmallVector<Value> MapEmitter::rowNumbers(Value value) const {
+  return llvm::map_to_vector(
+      rowValues, [&](const IRMapping &values) { return values.lookupOrDefault(value); });
+}
+
+Value MapEmitter::laneValues(Value value) {
+  if (varies(value)) {
+    return vectors.lookup(value);
   }
-  OperationState state(inner.getLoc(), inner.getName());
-  state.addOperands(operands);
-  state.addAttributes(inner.getAttrs());
-  for (Type type : inner.getResultTypes()) {
-    state.addTypes(VectorType::get({columns()}, type));
+  SmallVector<Value> numbers = rowNumbers(value);
+  if (llvm::all_equal(numbers)) {
+    return broadcast(b, numbers.front(), layout.lanes());
   }
-  values.map(inner.getResults(), b.create(state)->getResults());
+  return layout.spreadNumbers(b, layout.joinNumbers(b, numbers));
+}
+
+void MapEmitter::emitVectors() {
+  for (Operation &inner : body.without_terminator()) {
+    if (!isVarying(inner)) {
+      continue;
+    }
+    OperationState state(inner.getLoc(), inner.getName());
+    state.addOperands(llvm::map_to_vector(inner.getOperands(),
+                                          [&](Value operand) { return laneValues(operand); }));
+    state.addAttributes(inner.getAttrs());
+    for (Type type : inner.getResultTypes()) {
+      state.addTypes(VectorType::get({layout.lanes()}, type));
+    }
+    vectors.map(inner.getResults(), b.create(state)->getResults());
+  }
 }
 
 void MapEmitter::emitOp(Operation &inner, IRMapping &values) {
@@ -151,42 +194,31 @@ void MapEmitter::emitOp(Operation &inner, IRMapping &values) {
   }
 }
 
-void MapEmitter::emitBlock(Block &block, IRMapping &values, bool wantVarying) {
-  for (Operation &inner : block.without_terminator()) {
-    bool isVarying = llvm::any_of(inner.getResults(), [&](Value result) { return varies(result); });
-    if (isVarying != wantVarying) {
-      continue;
-    }
-    if (isVarying && isVectorizable) {
-      emitVector(inner, values);
-    } else {
+void MapEmitter::emitScalars(IRMapping &values, bool wantVarying) {
+  for (Operation &inner : body.without_terminator()) {
+    if (isVarying(inner) == wantVarying) {
       emitOp(inner, values);
     }
   }
 }
 
-SmallVector<Value> MapEmitter::yielded(const IRMapping &values) {
-  return llvm::map_to_vector(op.getYield().getValues(),
-                             [&](Value value) { return values.lookupOrDefault(value); });
-}
-
-SmallVector<Value> MapEmitter::runColumns() {
+SmallVector<Value> MapEmitter::runLanes() {
   unsigned numInputs = op.getInputs().size();
   SmallVector<SmallVector<Value>> lanes(op.getNumResults());
-  for (int64_t column = 0; column < columns(); ++column) {
-    IRMapping values = rowValues;
+  for (int64_t lane = 0; lane < layout.lanes(); ++lane) {
+    IRMapping values = rowValues[layout.rowOf(lane)];
     for (unsigned index = 0; index < numInputs; ++index) {
       if (varies(body.getArgument(index))) {
-        values.map(body.getArgument(index), takeLane(b, in.getInputs()[index], column));
+        values.map(body.getArgument(index), takeLane(b, in.getInputs()[index], lane));
       }
     }
     if (op.hasPosition() && varies(body.getArgument(numInputs + 1))) {
-      Value offset = intConstant(b, b.getI32Type(), column);
-      values.map(body.getArgument(numInputs + 1), position(in.getColumnBase(), offset));
+      Value offset = intConstant(b, b.getI32Type(), layout.columnOf(lane));
+      values.map(body.getArgument(numInputs + 1), position(firstColumn, offset));
     }
-    emitBlock(body, values, /*wantVarying=*/true);
-    for (auto [result, value] : llvm::zip_equal(lanes, yielded(values))) {
-      result.push_back(value);
+    emitScalars(values, /*wantVarying=*/true);
+    for (auto [result, value] : llvm::zip_equal(lanes, op.getYield().getValues())) {
+      result.push_back(values.lookupOrDefault(value));
     }
   }
   return llvm::map_to_vector(lanes, [&](ArrayRef<Value> result) {
@@ -197,16 +229,18 @@ SmallVector<Value> MapEmitter::runColumns() {
 SmallVector<Value> MapEmitter::run() {
   classify();
   bindRowArguments();
-  emitBlock(body, rowValues, /*wantVarying=*/false);
-  if (isRowShape()) {
-    return yielded(rowValues);
+  for (IRMapping &values : rowValues) {
+    emitScalars(values, /*wantVarying=*/false);
   }
-  if (!isVectorizable) {
-    return runColumns();
+  if (!isRowShape() && !isVectorizable) {
+    return runLanes();
   }
-  emitBlock(body, rowValues, /*wantVarying=*/true);
-  return llvm::map_to_vector(yielded(rowValues),
-                             [&](Value value) { return broadcast(b, value, columns()); });
+  if (!isRowShape()) {
+    emitVectors();
+  }
+  return llvm::map_to_vector(op.getYield().getValues(), [&](Value value) {
+    return isRowShape() ? layout.joinNumbers(b, rowNumbers(value)) : laneValues(value);
+  });
 }
 
 namespace {
@@ -216,7 +250,7 @@ struct MapLowering : LoweringPattern<MapOp> {
   LogicalResult matchAndRewrite(MapOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    rewriter.replaceOp(op, MapEmitter(b, op, adaptor, lowering.role(op).thread).run());
+    rewriter.replaceOp(op, MapEmitter(b, op, adaptor, lowering.role(op)).run());
     return success();
   }
 };

@@ -6,13 +6,15 @@
 //
 // All masks of one op keep one interval of columns per row. Of 32 columns it is
 // a word, tested bit by bit in ascending order, each test beside its selection:
-// ptxas makes seven predicates at once of that form and of no other.
+// ptxas makes seven predicates at once of that form and of no other. A thread that
+// has some of the columns counts them from its first, so that bits are constants.
 //
 // The interval's ends do not depend on the block of columns and are clamped to
 // [-1, columns], in 64 bits; LLVM takes that out of the loop over blocks.
 //
 //===----------------------------------------------------------------------===//
 
+#include "ThreadLayout.h"
 #include "Values.h"
 
 #include "fa4/Dialect/Attn/IR/AttnAttributes.h"
@@ -25,8 +27,8 @@ using namespace mlir;
 namespace fa4::tile::gpu {
 
 namespace {
-/// The columns [first, end) that the thread's row keeps, counted from the tile's
-/// first; i32. `first` is null if no mask bounds from below.
+/// The columns [first, end) that a row of the thread keeps, counted from the
+/// thread's first; i32. `first` is null if no mask bounds from below.
 struct Interval {
   Value first;
   Value end;
@@ -34,8 +36,8 @@ struct Interval {
 
 class MaskEmitter {
 public:
-  MaskEmitter(ImplicitLocOpBuilder &b, MaskOp op, MaskOp::Adaptor in, Value thread)
-      : b(b), op(op), in(in), thread(thread) {}
+  MaskEmitter(ImplicitLocOpBuilder &b, MaskOp op, MaskOp::Adaptor in, const RoleContext &role)
+      : b(b), op(op), in(in), role(role), layout(ThreadLayout::of(op.getScores())) {}
 
   Value run();
 
@@ -48,7 +50,7 @@ private:
   Value clampTo(Value value, Value low, Value high) {
     return arith::MinSIOp::create(b, arith::MaxSIOp::create(b, value, low), high);
   }
-  Interval emitInterval();
+  Interval emitInterval(int64_t threadRow);
   /// A word of `count` low bits, all 32 from there on; none if negative.
   Value lowBits(Value count);
   Value wordOf(const Interval &kept, int64_t begin);
@@ -56,16 +58,17 @@ private:
   ImplicitLocOpBuilder &b;
   MaskOp op;
   MaskOp::Adaptor in;
-  Value thread;
+  const RoleContext &role;
+  ThreadLayout layout;
 };
 } // namespace
 
-Interval MaskEmitter::emitInterval() {
+Interval MaskEmitter::emitInterval(int64_t threadRow) {
   FragType type = tileOf(op.getScores());
   Value rows = wide(in.getRows());
   Value columns = wide(in.getColumns());
-  Value row =
-      add(arith::MulIOp::create(b, wide(in.getRowBlock()), wide(type.getRows())), wide(thread));
+  Value row = add(arith::MulIOp::create(b, wide(in.getRowBlock()), wide(type.getRows())),
+                  wide(layout.rowNumber(b, role, threadRow)));
   Value first;
   Value end = columns;
   for (Attribute attribute : op.getMasks()) {
@@ -95,6 +98,10 @@ Interval MaskEmitter::emitInterval() {
   Value isBefore =
       arith::CmpIOp::create(b, arith::CmpIPredicate::slt, in.getColumnBlock(), narrow(0));
   kept.end = arith::SelectOp::create(b, isBefore, narrow(0), kept.end);
+  if (Value ofThread = layout.firstColumn(b, role)) {
+    kept.end = sub(kept.end, ofThread);
+    kept.first = kept.first ? sub(kept.first, ofThread) : Value();
+  }
   return kept;
 }
 
@@ -113,18 +120,26 @@ Value MaskEmitter::wordOf(const Interval &kept, int64_t begin) {
 }
 
 Value MaskEmitter::run() {
-  Interval kept = emitInterval();
-  int64_t columns = tileOf(op.getScores()).getColumns();
+  SmallVector<Interval> kept;
+  for (int64_t row = 0; row < layout.rows(); ++row) {
+    kept.push_back(emitInterval(row));
+  }
   Value removed = floatConstant(b, b.getF32Type(), -std::numeric_limits<double>::infinity());
   SmallVector<Value> lanes;
-  for (int64_t begin = 0; begin < columns; begin += kPieceColumns) {
-    Value word = wordOf(kept, begin);
-    for (int64_t bit = 0; bit < std::min(kPieceColumns, columns - begin); ++bit) {
-      Value test = arith::AndIOp::create(b, word, narrow(int64_t(1) << bit));
-      Value isKept = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, test, narrow(0));
-      Value score = takeLane(b, in.getScores(), begin + bit);
-      lanes.push_back(arith::SelectOp::create(b, isKept, score, removed));
+  SmallVector<Value> words(layout.rows());
+  int64_t wordBegin = -1;
+  for (int64_t lane = 0; lane < layout.lanes(); ++lane) {
+    int64_t column = layout.columnOf(lane), row = layout.rowOf(lane);
+    if (int64_t begin = column / kPieceColumns * kPieceColumns; begin != wordBegin) {
+      wordBegin = begin;
+      for (auto [word, interval] : llvm::zip_equal(words, kept)) {
+        word = wordOf(interval, begin);
+      }
     }
+    Value test = arith::AndIOp::create(b, words[row], narrow(int64_t(1) << (column - wordBegin)));
+    Value isKept = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, test, narrow(0));
+    Value score = takeLane(b, in.getScores(), lane);
+    lanes.push_back(arith::SelectOp::create(b, isKept, score, removed));
   }
   return fromLanes(b, b.getF32Type(), lanes);
 }
@@ -136,7 +151,7 @@ struct MaskLowering : LoweringPattern<MaskOp> {
   LogicalResult matchAndRewrite(MaskOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    rewriter.replaceOp(op, MaskEmitter(b, op, adaptor, lowering.role(op).thread).run());
+    rewriter.replaceOp(op, MaskEmitter(b, op, adaptor, lowering.role(op)).run());
     return success();
   }
 };

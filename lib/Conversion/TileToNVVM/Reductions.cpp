@@ -1,14 +1,16 @@
-//===- Reductions.cpp - a row's statistics in its thread ------------------===//
+//===- Reductions.cpp - a row's statistics ---------------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A row lies in one thread, so no lane talks to another. The order of a sum is
-// fixed here and by nothing else: the result does not depend on the compiler.
+// Each thread reduces what it has of a row, then the threads of the row exchange
+// what they have. The order of a sum is fixed here and by nothing else: the result
+// does not depend on the compiler, and is the same in all threads of a row.
 //
 //===----------------------------------------------------------------------===//
 
+#include "ThreadLayout.h"
 #include "Values.h"
 
 #include "fa4/Dialect/Tile/IR/OnlineMax.h"
@@ -24,51 +26,87 @@ static constexpr int64_t kSumChains = 4;
 /// f32 in one packed operand.
 static constexpr int64_t kPair = 2;
 
-namespace {
-struct RowMaxLowering : LoweringPattern<RowMaxOp> {
-  using LoweringPattern::LoweringPattern;
+/// The first lanes of the pairs of row `row`, in order, and the lane that is left of
+/// an odd number.
+static SmallVector<int64_t> pairsOf(const ThreadLayout &layout, int64_t row,
+                                    std::optional<int64_t> &rest) {
+  SmallVector<int64_t> pairs;
+  for (int64_t lane = 0; lane < layout.lanes();) {
+    if (layout.rowOf(lane) != row) {
+      ++lane;
+    } else if (lane + 1 == layout.lanes()) {
+      rest = lane++;
+    } else {
+      pairs.push_back(lane);
+      lane += kPair;
+    }
+  }
+  return pairs;
+}
 
-  LogicalResult matchAndRewrite(RowMaxOp op, OpAdaptor adaptor,
+namespace {
+/// A reduction of rows; `reduceOwn` gives that of the lanes of one row.
+template <typename OpTy>
+struct RowLowering : LoweringPattern<OpTy> {
+  using LoweringPattern<OpTy>::LoweringPattern;
+
+  LogicalResult matchAndRewrite(OpTy op, typename OpTy::Adaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    Value row = adaptor.getOperand();
-    int64_t columns = tileOf(op.getOperand()).getColumns();
+    ThreadLayout layout = ThreadLayout::of(op.getOperand());
+    SmallVector<Value> results;
+    for (int64_t row = 0; row < layout.rows(); ++row) {
+      Value init = layout.numberOf(b, adaptor.getInit(), row);
+      results.push_back(emitRow(b, layout, row, adaptor.getOperand(), init));
+    }
+    rewriter.replaceOp(op, layout.joinNumbers(b, results));
+    return success();
+  }
+
+protected:
+  virtual Value emitRow(ImplicitLocOpBuilder &b, const ThreadLayout &layout, int64_t row,
+                        Value lanes, Value init) const = 0;
+};
+
+struct RowMaxLowering : RowLowering<RowMaxOp> {
+  using RowLowering::RowLowering;
+
+  Value emitRow(ImplicitLocOpBuilder &b, const ThreadLayout &layout, int64_t row, Value lanes,
+                Value init) const override {
     auto larger = [&](Value best, Value next) -> Value {
       return best ? arith::MaxNumFOp::create(b, best, next).getResult() : next;
     };
     // Two chains over ascending columns: two links are one three-operand
     // instruction, and loads are used in the order in which they come.
+    std::optional<int64_t> rest;
     Value pairs;
-    for (int64_t column = 0; column + kPair <= columns; column += kPair) {
-      pairs = larger(pairs, takeLanes(b, row, column, kPair));
+    for (int64_t lane : pairsOf(layout, row, rest)) {
+      pairs = larger(pairs, takeLanes(b, lanes, lane, kPair));
     }
-    Value top = adaptor.getInit();
-    if (columns % kPair == 1) {
-      top = larger(top, takeLane(b, row, columns - 1));
+    Value top = init;
+    if (rest) {
+      top = larger(top, takeLane(b, lanes, *rest));
     }
     if (pairs) {
       top = larger(larger(takeLane(b, pairs, 0), takeLane(b, pairs, 1)), top);
     }
-    rewriter.replaceOp(op, top);
-    return success();
+    return layout.reduceRow(b, top, larger);
   }
 };
 
-struct RowSumLowering : LoweringPattern<RowSumOp> {
-  using LoweringPattern::LoweringPattern;
+struct RowSumLowering : RowLowering<RowSumOp> {
+  using RowLowering::RowLowering;
 
-  LogicalResult matchAndRewrite(RowSumOp op, OpAdaptor adaptor,
-                                ConversionPatternRewriter &rewriter) const override {
-    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    Value row = adaptor.getOperand();
-    int64_t columns = tileOf(op.getOperand()).getColumns();
+  Value emitRow(ImplicitLocOpBuilder &b, const ThreadLayout &layout, int64_t row, Value lanes,
+                Value init) const override {
     auto add = [&](Value sum, Value next) -> Value {
       return sum ? arith::AddFOp::create(b, sum, next).getResult() : next;
     };
     SmallVector<Value> chains(kSumChains);
-    for (int64_t pair = 0; pair < columns / kPair; ++pair) {
-      Value &chain = chains[pair % kSumChains];
-      chain = add(chain, takeLanes(b, row, pair * kPair, kPair));
+    std::optional<int64_t> rest;
+    for (auto [number, lane] : llvm::enumerate(pairsOf(layout, row, rest))) {
+      Value &chain = chains[number % kSumChains];
+      chain = add(chain, takeLanes(b, lanes, lane, kPair));
     }
     for (int64_t half = kSumChains / 2; half >= 1; half /= 2) {
       for (int64_t chain = 0; chain < half; ++chain) {
@@ -81,11 +119,11 @@ struct RowSumLowering : LoweringPattern<RowSumOp> {
     if (Value pairs = chains.front()) {
       sum = add(takeLane(b, pairs, 0), takeLane(b, pairs, 1));
     }
-    if (columns % kPair == 1) {
-      sum = add(sum, takeLane(b, row, columns - 1));
+    if (rest) {
+      sum = add(sum, takeLane(b, lanes, *rest));
     }
-    rewriter.replaceOp(op, add(sum, adaptor.getInit()));
-    return success();
+    sum = layout.reduceRow(b, sum, add);
+    return add(sum, init);
   }
 };
 
@@ -95,11 +133,20 @@ struct OnlineMaxLowering : LoweringPattern<OnlineMaxOp> {
   LogicalResult matchAndRewrite(OnlineMaxOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    ThreadLayout layout = ThreadLayout::of(op.getTop());
     double lag = op.getLag() ? op.getLag()->convertToDouble() : 0.0;
-    OnlineMaxValues values =
-        emitOnlineMax(b, op.getLoc(), adaptor.getTop(), adaptor.getReference(), adaptor.getScale(),
-                      lag, [&](Value distance) { return emitExp2(b, distance); });
-    rewriter.replaceOp(op, {values.reference, values.offset, values.factor});
+    SmallVector<Value> references, offsets, factors;
+    for (int64_t row = 0; row < layout.rows(); ++row) {
+      OnlineMaxValues values =
+          emitOnlineMax(b, op.getLoc(), layout.numberOf(b, adaptor.getTop(), row),
+                        layout.numberOf(b, adaptor.getReference(), row), adaptor.getScale(), lag,
+                        [&](Value distance) { return emitExp2(b, distance); });
+      references.push_back(values.reference);
+      offsets.push_back(values.offset);
+      factors.push_back(values.factor);
+    }
+    rewriter.replaceOp(op, {layout.joinNumbers(b, references), layout.joinNumbers(b, offsets),
+                            layout.joinNumbers(b, factors)});
     return success();
   }
 };

@@ -37,25 +37,8 @@ static int64_t pieceLength(int64_t rest, int64_t largest) {
 
 /// The values of `words` after a point that no use may cross.
 static Value pinWords(ImplicitLocOpBuilder &b, Value words) {
-  int64_t count = cast<VectorType>(words.getType()).getDimSize(0);
-  SmallVector<Value> lanes;
-  std::string constraints;
-  for (int64_t lane = 0; lane < count; ++lane) {
-    lanes.push_back(takeLane(b, words, lane));
-    constraints += "=r,";
-  }
-  for (int64_t lane = 0; lane < count; ++lane) {
-    constraints += std::to_string(lane) + (lane + 1 < count ? "," : "");
-  }
-  Type word = b.getI32Type();
-  Type result =
-      count == 1 ? word
-                 : LLVM::LLVMStructType::getLiteral(b.getContext(), SmallVector<Type>(count, word));
-  Value pinned = emitPtx(b, result, lanes, "", constraints, /*hasSideEffects=*/true);
-  for (int64_t lane = 0; lane < count; ++lane) {
-    lanes[lane] = count == 1 ? pinned : LLVM::ExtractValueOp::create(b, pinned, lane).getResult();
-  }
-  return fromLanes(b, word, lanes);
+  return fromLanes(b, b.getI32Type(),
+                   emitPtxOnLanes(b, takeAllLanes(b, words), {}, "", /*clobbersMemory=*/false));
 }
 
 static Value loadPiece(ImplicitLocOpBuilder &b, Value pointer, int64_t words) {

@@ -58,6 +58,7 @@ static LogicalResult lowerTileOps(const Lowering &lowering) {
   populateBarrierPatterns(converter, patterns, lowering);
   populateCopyPatterns(converter, patterns, lowering);
   populateMmaPatterns(converter, patterns, lowering);
+  populateWgmmaPatterns(converter, patterns, lowering);
   populateValuePatterns(converter, patterns, lowering);
   return applyPartialConversion(lowering.function, target, std::move(patterns));
 }

@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Values.h"
+#include "ThreadLayout.h"
 
 #include "fa4/Numerics/Exp2.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -23,6 +24,12 @@ static LogicalResult checkSlice(SliceOp op) {
     return op.emitOpError(
                "expected a slice of a tile spread by rows to take columns, but got rows ")
            << op.getBegin() << " to " << op.getEnd();
+  }
+  std::optional<ThreadLayout> layout = ThreadLayout::find(tileOf(op.getOperand()));
+  int64_t step = layout ? layout->columnStep() : 1;
+  if (op.getAxis() == Axis::Columns && (op.getBegin() % step != 0 || op.getEnd() % step != 0)) {
+    return op.emitOpError("expected a slice of a fragment to take groups of ")
+           << step << " columns, but got columns " << op.getBegin() << " to " << op.getEnd();
   }
   return success();
 }
@@ -43,6 +50,15 @@ static LogicalResult checkExp2(Exp2Op op) {
     return op.emitOpError("expected the degree of the exp2 polynomial to be from ")
            << numerics::minExp2Degree << " to " << numerics::maxExp2Degree << ", but got "
            << share->getDegree();
+  }
+  // The threads of a row compute different columns with one instruction.
+  std::optional<ThreadLayout> layout = ThreadLayout::find(tileOf(op.getOperand()));
+  int64_t step = layout ? layout->columnStep() : 1;
+  if (share && (share->getPeriod() % step != 0 || share->getLast() % step != 0)) {
+    return op.emitOpError("expected the columns of the exp2 polynomial in a fragment to be groups "
+                          "of ")
+           << step << ", but got the last " << share->getLast() << " of " << share->getPeriod()
+           << "; choose another share";
   }
   return success();
 }
@@ -66,7 +82,9 @@ static LogicalResult checkView(Operation *op, ViewOp view, FragType tile) {
   }
   if (auto layout = dyn_cast<TmemLayoutAttr>(view.getLayout())) {
     int64_t bytes = tile.getColumns() * getElementBytes(tile.getElementType());
-    if (layout.getForm() != TmemForm::Lanes || tile.isRow() || bytes % kWordBytes != 0) {
+    std::optional<ThreadLayout> own = ThreadLayout::find(tile);
+    if (layout.getForm() != TmemForm::Lanes || tile.isRow() || (own && own->rows() != 1) ||
+        bytes % kWordBytes != 0) {
       return op->emitOpError("expected a tile in tensor memory to have a row on each lane, of "
                              "whole 32-bit columns, but got ")
              << tile << " in " << layout;

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Vectors of one thread's columns, cut and joined; guarded accesses to global
-// memory; 2^x. A column of a tile is a lane of its vector, so that whole-vector
+// Vectors of what one thread holds, cut and joined; guarded accesses to global
+// memory; 2^x. An element of a tile is a lane of a vector, so that whole-vector
 // arithmetic becomes packed instructions and nothing here moves a register.
 //
 //===----------------------------------------------------------------------===//
@@ -48,6 +48,7 @@ mlir::Value pickLanes(mlir::ImplicitLocOpBuilder &b, mlir::Value vector,
 /// The pieces one after the other; of one element type.
 mlir::Value joinLanes(mlir::ImplicitLocOpBuilder &b, llvm::ArrayRef<mlir::Value> pieces);
 mlir::Value takeLane(mlir::ImplicitLocOpBuilder &b, mlir::Value vector, int64_t lane);
+llvm::SmallVector<mlir::Value> takeAllLanes(mlir::ImplicitLocOpBuilder &b, mlir::Value vector);
 mlir::Value fromLanes(mlir::ImplicitLocOpBuilder &b, mlir::Type element,
                       llvm::ArrayRef<mlir::Value> lanes);
 
@@ -61,10 +62,20 @@ mlir::Value fromWords(mlir::ImplicitLocOpBuilder &b, mlir::Value words, mlir::Ty
 mlir::Value emitPtx(mlir::ImplicitLocOpBuilder &b, mlir::Type result, mlir::ValueRange operands,
                     llvm::StringRef text, llvm::StringRef constraints, bool hasSideEffects = false);
 
+/// What one PTX text makes of `lanes`, in their registers: operands `$0` and on; those
+/// of `inputs` follow from twice their number on. An empty text is a point that no use
+/// of the lanes crosses.
+llvm::SmallVector<mlir::Value> emitPtxOnLanes(mlir::ImplicitLocOpBuilder &b,
+                                              llvm::ArrayRef<mlir::Value> lanes,
+                                              mlir::ValueRange inputs, llvm::StringRef text,
+                                              bool clobbersMemory);
+
 /// 2^x by the machine, on f32 or vectors of it.
 mlir::Value emitExp2(mlir::ImplicitLocOpBuilder &b, mlir::Value x);
-/// 2^x by the polynomial of Numerics, bit for bit the host's.
-mlir::Value emitExp2Polynomial(mlir::ImplicitLocOpBuilder &b, mlir::Value x, int64_t degree);
+/// 2^x by the polynomial of Numerics, bit for bit the host's. `packed`: the machine
+/// has f32x2 instructions.
+mlir::Value emitExp2Polynomial(mlir::ImplicitLocOpBuilder &b, mlir::Value x, int64_t degree,
+                               bool packed);
 
 /// One scalar of `element` from global memory, zero without `inside`. Straight-line
 /// code: a warp must stay whole for its tensor-memory accesses.

@@ -93,3 +93,31 @@ tile.kernel @lanes(%nt: i32) target(#fa4.target<"sm_100a">) schedule(#plan) {
     tile.barrier.arrive @full by(thread)
   }
 }
+
+// -----
+
+// Older PTX names one's own shared memory by the cluster's window; without tensor
+// memory there is nothing of it to fence.
+
+#plan = #fa4.schedule<forward, tile = 64 x 128, stages = 1>
+!g = !tile.global<1x64x64xbf16>
+
+// CHECK-LABEL: llvm.func @window(
+tile.kernel @window(%A: !g, %nt: i32) target(#fa4.target<"sm_90a">) schedule(#plan) {
+  tile.work @work(%t) tiles(%nt : i32) -> (%b) { tile.yield %t : i32 }
+  tile.placed_alloc @m smem at 0 stride 8192
+  tile.view @A of @m : 64x64xbf16, #tile.smem<k_major, 128>
+  tile.barrier @full depth(1) count(1) at 8192
+  tile.setup {
+    tile.fence [init]
+    tile.role_sync
+  }
+  // CHECK-NOT: tcgen05
+  // CHECK: %[[TARGET:.*]] = llvm.addrspacecast %{{.*}} : !llvm.ptr<3> to !llvm.ptr<7>
+  // CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global %[[TARGET]], %{{.*}}, %{{.*}}, box[%{{.*}}, %{{.*}}, %{{.*}}] : !llvm.ptr<7>, !llvm.ptr
+  // CHECK-NOT: tcgen05
+  tile.role @load warps(1) at(0) one_lane regs(24) uses(%A : !g) {
+    tile.barrier.expect @full bytes(8192)
+    tile.issue_load %A[] to(@A) signals(@full) : !g
+  }
+}

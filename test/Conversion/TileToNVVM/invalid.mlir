@@ -120,11 +120,11 @@ tile.kernel @strided(%A: !g, %nt: i32) target(#fa4.target<"sm_100a">) schedule(#
 // -----
 
 #plan = #fa4.schedule<forward, tile = 128 x 128, stages = 1>
-!f = !tile.frag<64x128xf32, #tile.spread<acc>>
-tile.kernel @fragments(%x: f32, %nt: i32) target(#fa4.target<"sm_100a">) schedule(#plan) {
+!f = !tile.frag<128x128xf32, #tile.spread<rows2>>
+tile.kernel @shared(%x: f32, %nt: i32) target(#fa4.target<"sm_100a">) schedule(#plan) {
   tile.work @work(%t) tiles(%nt : i32) -> (%i) { tile.yield %t : i32 }
   tile.role @a warps(4) at(0) regs(128) uses(%x : f32) {
-    // expected-error @+1 {{expected tiles to be spread by rows, or by columns if they are one row, but got '!tile.frag<64x128xf32, #tile.spread<acc>>'}}
+    // expected-error @+1 {{expected tiles to be spread by rows, by columns if they are one row, or as fragments in groups of eight columns, but got '!tile.frag<128x128xf32, #tile.spread<rows2>>'}}
     %f = tile.splat %x : f32 -> !f
   }
 }
@@ -136,7 +136,7 @@ tile.kernel @fragments(%x: f32, %nt: i32) target(#fa4.target<"sm_100a">) schedul
 tile.kernel @threads(%x: f32, %nt: i32) target(#fa4.target<"sm_100a">) schedule(#plan) {
   tile.work @work(%t) tiles(%nt : i32) -> (%i) { tile.yield %t : i32 }
   tile.role @a warps(4) at(0) regs(128) uses(%x : f32) {
-    // expected-error @+1 {{expected a tile to have one row for each of its role's 128 threads, but got '!tile.frag<64x128xf32, #tile.spread<rows>>'}}
+    // expected-error @+1 {{expected a tile to have the 128 rows that its role's threads hold, but got '!tile.frag<64x128xf32, #tile.spread<rows>>'}}
     %f = tile.splat %x : f32 -> !f
   }
 }
@@ -180,5 +180,61 @@ tile.kernel @groups(%nt: i32) target(#fa4.target<"sm_100a">) schedule(#plan) {
   tile.role @a warps(4) at(0) regs(128) {
     // expected-error @+1 {{expected bulk groups, but got wgmma}}
     tile.group.commit wgmma
+  }
+}
+
+// -----
+
+#plan = #fa4.schedule<forward, tile = 64 x 128, stages = 1>
+!f = !tile.frag<64x128xf32, #tile.spread<acc>>
+tile.kernel @halves(%x: f32, %nt: i32) target(#fa4.target<"sm_90a">) schedule(#plan) {
+  tile.work @work(%t) tiles(%nt : i32) -> (%i) { tile.yield %t : i32 }
+  tile.role @a warps(8) at(0) regs(128) uses(%x : f32) {
+    // expected-error @+1 {{expected fragments in a role of a whole warpgroup, but got 8 warps}}
+    %f = tile.splat %x : f32 -> !f
+  }
+}
+
+// -----
+
+#plan = #fa4.schedule<forward, tile = 64 x 128, stages = 1>
+!f = !tile.frag<32x128xf32, #tile.spread<acc>>
+tile.kernel @short(%x: f32, %nt: i32) target(#fa4.target<"sm_90a">) schedule(#plan) {
+  tile.work @work(%t) tiles(%nt : i32) -> (%i) { tile.yield %t : i32 }
+  tile.role @a warps(4) at(0) regs(128) uses(%x : f32) {
+    // expected-error @+1 {{expected a tile to have the 64 rows that its role's threads hold, but got '!tile.frag<32x128xf32, #tile.spread<acc>>'}}
+    %f = tile.splat %x : f32 -> !f
+  }
+}
+
+// -----
+
+#plan = #fa4.schedule<forward, tile = 64 x 128, stages = 1>
+!a = !tile.frag<64x64xbf16, #tile.spread<a16>>
+!f = !tile.frag<64x64xf32, #tile.spread<acc>>
+tile.kernel @crossing(%x: bf16, %nt: i32) target(#fa4.target<"sm_90a">) schedule(#plan) {
+  tile.work @work(%t) tiles(%nt : i32) -> (%i) { tile.yield %t : i32 }
+  tile.placed_alloc @m smem at 0 stride 8192
+  tile.view @V of @m : 64x64xbf16, #tile.smem<mn_major, 128>
+  tile.role @a warps(4) at(2) regs(128) uses(%x : bf16) {
+    %a = tile.splat %x : bf16 -> !a
+    // expected-error @+1 {{expected a product on fragments in a role of one whole warpgroup, but got 4 warps at 2}}
+    %f = tile.issue_mma a(%a) b(@V) : (!a) -> !f
+  }
+}
+
+// -----
+
+#plan = #fa4.schedule<forward, tile = 64 x 128, stages = 1>
+!a = !tile.frag<64x64xbf16, #tile.spread<acc>>
+!f = !tile.frag<64x64xf32, #tile.spread<acc>>
+tile.kernel @unpacked(%x: bf16, %nt: i32) target(#fa4.target<"sm_90a">) schedule(#plan) {
+  tile.work @work(%t) tiles(%nt : i32) -> (%i) { tile.yield %t : i32 }
+  tile.placed_alloc @m smem at 0 stride 8192
+  tile.view @V of @m : 64x64xbf16, #tile.smem<mn_major, 128>
+  tile.role @a warps(4) at(0) regs(128) uses(%x : bf16) {
+    %a = tile.splat %x : bf16 -> !a
+    // expected-error @+1 {{expected 'a' in registers to be f16 or bf16, spread by a16, but got '!tile.frag<64x64xbf16, #tile.spread<acc>>'}}
+    %f = tile.issue_mma a(%a) b(@V) : (!a) -> !f
   }
 }
