@@ -25,8 +25,9 @@ std::string TileChoice::str() const {
          ", stages = " + std::to_string(stages);
 }
 
-/// The most slots that a ring is given: past this depth loads only wait longer
-/// for their turn (FlashAttention-4 uses up to ten at head dim 64).
+/// The most slots that K and V are given together: past this depth loads only wait
+/// longer for their turn (FlashAttention-4 uses up to ten at head dim 64). Without
+/// tensor memory each has a ring of its own.
 static constexpr int64_t maxRingSlots = 10;
 static constexpr int64_t minRingSlots = 2;
 
@@ -61,8 +62,9 @@ std::optional<ScheduleChoice> fa4::buildForward(const ForwardProblem &problem,
                                                 std::string &violation) {
   // Staging o apart lets the next tile load q early, so it comes first; a deep
   // ring is worth more than a second buffer only when two slots do not fit.
+  const int64_t rings = target.hasTensorMemory() ? 1 : 2;
   for (bool outputOverQuery : {false, true}) {
-    for (int64_t slots = maxRingSlots; slots >= minRingSlots; --slots) {
+    for (int64_t slots = maxRingSlots / rings; slots >= minRingSlots; --slots) {
       ScheduleChoice choice;
       choice.schedule = makeForward(problem, target, {tile, slots, outputOverQuery});
       violation = checkSchedule(problem, choice.schedule, target, choice.usage);

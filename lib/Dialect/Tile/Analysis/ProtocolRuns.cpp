@@ -56,6 +56,29 @@ FailureOr<std::vector<ProtocolLetter>> fa4::tile::protocolLetters(ProtocolModel 
   return result;
 }
 
+/// The tiles of a letter in which each number is its least or its greatest: each of the
+/// loops that the numbers part has all trips in one of them.
+static std::vector<TileNumbers> getExtremes(const ProtocolLetter &letter) {
+  TileNumbers least = letter.tiles.front(), greatest = least;
+  for (const TileNumbers &tile : letter.tiles) {
+    for (size_t number = 0; number < tile.size(); ++number) {
+      least[number] = std::min(least[number], tile[number]);
+      greatest[number] = std::max(greatest[number], tile[number]);
+    }
+  }
+  std::vector<TileNumbers> extremes;
+  for (const TileNumbers &tile : letter.tiles) {
+    bool isExtreme = true;
+    for (size_t number = 0; number < tile.size(); ++number) {
+      isExtreme &= tile[number] == least[number] || tile[number] == greatest[number];
+    }
+    if (isExtreme) {
+      extremes.push_back(tile);
+    }
+  }
+  return extremes;
+}
+
 std::vector<ProtocolRun> fa4::tile::protocolRuns(ProtocolModel &model, int64_t trips) {
   FailureOr<std::vector<ProtocolLetter>> letters = protocolLetters(model, trips);
   if (failed(letters)) {
@@ -66,8 +89,11 @@ std::vector<ProtocolRun> fa4::tile::protocolRuns(ProtocolModel &model, int64_t t
   llvm::SmallDenseMap<int64_t, const ProtocolLetter *> ofLength;
   for (const ProtocolLetter &letter : *letters) {
     ofLength.insert({letter.trips, &letter});
-    if (letter.trips > kAllWords) {
-      runs.push_back({letter.tiles.front()});
+    if (letter.trips > kAllTiles) {
+      // Within a word of this length only one of them may stand.
+      for (TileNumbers &tile : getExtremes(letter)) {
+        runs.push_back({std::move(tile)});
+      }
     }
     if (letter.trips <= kAllTiles) {
       // One that stands for its letter is there already.
