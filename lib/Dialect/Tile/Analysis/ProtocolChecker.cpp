@@ -16,8 +16,8 @@
 using namespace mlir;
 using namespace fa4::tile;
 
-ProtocolChecker::ProtocolChecker(const ProtocolGraph &graph)
-    : graph(graph), model(*graph.model), layout(graph), memory(graph),
+ProtocolChecker::ProtocolChecker(const ProtocolGraph &graph, bool wantsPairs)
+    : graph(graph), wantsPairs(wantsPairs), model(*graph.model), layout(graph), memory(graph),
       initialWaits(graph.objects.size()), enginePhases(graph.objects.size(), 0),
       times(graph.events.size(), 0) {
   for (unsigned index = 0; index < model.actors.size(); ++index) {
@@ -74,8 +74,8 @@ ProtocolReport ProtocolChecker::check() {
   return std::move(result);
 }
 
-ProtocolReport fa4::tile::checkRun(const ProtocolGraph &graph) {
-  return ProtocolChecker(graph).check();
+ProtocolReport fa4::tile::checkRun(const ProtocolGraph &graph, bool wantsPairs) {
+  return ProtocolChecker(graph, wantsPairs).check();
 }
 
 bool ProtocolChecker::isReady(const ProtocolEvent &event) const {
@@ -164,6 +164,7 @@ void ProtocolChecker::doWait(EventId id, Actor &actor) {
         note(finding, arrival, "arrives here in the phase before");
         return;
       }
+      addPair(arrival, id);
     }
   }
   Knowledge &message = *phaseState(event.object, event.phase).message;
@@ -344,7 +345,6 @@ void ProtocolChecker::checkPair(const CellAccess &before, const CellAccess &afte
   bool samePipe = event.kind == EventKind::Issue && event.stream >= 0 &&
                   before.end.component == layout.stream(event.stream) &&
                   graph.streams[event.stream].kind == ProtocolStream::Kind::Mma;
-  int distance = graph.position(event) - graph.position(first);
   if (samePipe && isSameAccumulator(before, after)) {
     return;
   }
@@ -360,8 +360,8 @@ void ProtocolChecker::checkPair(const CellAccess &before, const CellAccess &afte
     reportRace(before, after, /*samePipe=*/false);
     return;
   }
-  if (adjacent && pairSeen.insert({first.op, event.op, distance}).second) {
-    result.pairs.push_back({before.event, after.event});
+  if (adjacent) {
+    addPair(before.event, after.event);
   }
   if (!model.placed) {
     return;

@@ -22,7 +22,7 @@ namespace fa4::tile {
 
 class ProtocolChecker {
 public:
-  explicit ProtocolChecker(const ProtocolGraph &graph);
+  ProtocolChecker(const ProtocolGraph &graph, bool wantsPairs);
   ProtocolReport check();
 
 private:
@@ -58,6 +58,11 @@ private:
                  const Actor &actor);
   void checkFree(const CellAccess &before, EventId id, const Actor &actor);
   void checkSeen(EventId id, const Clock &time);
+  void addPair(EventId first, EventId second) {
+    if (wantsPairs) {
+      result.pairs.push_back({first, second});
+    }
+  }
   void checkParity(const ProtocolEvent &event);
   void reportRace(const CellAccess &before, const CellAccess &after, bool samePipe);
   void reportFence(const CellAccess &before, const CellAccess &after, Known needed);
@@ -77,6 +82,7 @@ private:
   bool arrivalKnown(EventId arrival, const Clock &time) const;
 
   const ProtocolGraph &graph;
+  const bool wantsPairs;
   const ProtocolModel &model;
   ClockLayout layout;
   ProtocolMemory memory;
@@ -90,7 +96,6 @@ private:
   std::vector<uint32_t> times;
   llvm::DenseMap<EventId, Stamp> copyEnds;
   llvm::DenseSet<std::pair<mlir::Operation *, mlir::Operation *>> leanSeen;
-  llvm::DenseSet<std::tuple<mlir::Operation *, mlir::Operation *, int>> pairSeen;
   ProtocolReport result;
 };
 

@@ -176,9 +176,13 @@ void ProtocolChecker::checkSeen(EventId id, const Clock &time) {
     return;
   }
   const SmallVector<EventId, 2> &waits = waitsOf(event.object, event.phase - 1);
-  bool seen = llvm::any_of(waits, [&](EventId wait) {
-    return times[wait] != 0 && time[layout.program(graph.events[wait].actor)] >= times[wait];
-  });
+  bool seen = false;
+  for (EventId wait : waits) {
+    if (times[wait] != 0 && time[layout.program(graph.events[wait].actor)] >= times[wait]) {
+      seen = true;
+      addPair(wait, id);
+    }
+  }
   if (seen) {
     return;
   }

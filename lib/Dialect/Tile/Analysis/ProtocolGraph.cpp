@@ -118,27 +118,11 @@ void ProtocolGraph::sort() {
   for (EventId id = 0; id < events.size(); ++id) {
     byOp[events[id].op].push_back(id);
   }
-  std::vector<uint32_t> open(events.size(), 0), followerBegin(events.size() + 1, 0);
+  std::vector<uint32_t> open(events.size(), 0);
   for (EventId id = 0; id < events.size(); ++id) {
-    for (EventId before : edges(id)) {
-      if (before != kNoEvent) {
-        ++open[id];
-        ++followerBegin[before + 1];
-      }
-    }
+    open[id] = llvm::count_if(edges(id), [](EventId before) { return before != kNoEvent; });
   }
-  for (size_t id = 0; id < events.size(); ++id) {
-    followerBegin[id + 1] += followerBegin[id];
-  }
-  std::vector<EventId> followers(followerBegin.back());
-  std::vector<uint32_t> next(followerBegin.begin(), followerBegin.end() - 1);
-  for (EventId id = 0; id < events.size(); ++id) {
-    for (EventId before : edges(id)) {
-      if (before != kNoEvent) {
-        followers[next[before]++] = id;
-      }
-    }
-  }
+  Followers after = followers();
   topological.reserve(events.size());
   for (EventId id = 0; id < events.size(); ++id) {
     if (open[id] == 0) {
@@ -146,13 +130,35 @@ void ProtocolGraph::sort() {
     }
   }
   for (size_t done = 0; done < topological.size(); ++done) {
-    EventId id = topological[done];
-    for (uint32_t k = followerBegin[id]; k < followerBegin[id + 1]; ++k) {
-      if (--open[followers[k]] == 0) {
-        topological.push_back(followers[k]);
+    for (EventId follower : after.of(topological[done])) {
+      if (--open[follower] == 0) {
+        topological.push_back(follower);
       }
     }
   }
+}
+
+ProtocolGraph::Followers ProtocolGraph::followers() const {
+  Followers result;
+  result.begin.assign(events.size() + 1, 0);
+  for (EventId before : edgePool) {
+    if (before != kNoEvent) {
+      ++result.begin[before + 1];
+    }
+  }
+  for (size_t id = 0; id < events.size(); ++id) {
+    result.begin[id + 1] += result.begin[id];
+  }
+  result.targets.resize(result.begin.back());
+  std::vector<uint32_t> next(result.begin.begin(), result.begin.end() - 1);
+  for (EventId id = 0; id < events.size(); ++id) {
+    for (EventId before : edges(id)) {
+      if (before != kNoEvent) {
+        result.targets[next[before]++] = id;
+      }
+    }
+  }
+  return result;
 }
 
 //===----------------------------------------------------------------------===//

@@ -203,6 +203,24 @@ unsigned ProtocolModel::footprint(StringRef name, int64_t cta, int64_t warpgroup
   return entry->second;
 }
 
+int64_t ProtocolModel::largestRing() {
+  int64_t slots = 1;
+  for (const ProtocolAlloc &alloc : allocs) {
+    slots = std::max(slots, alloc.family);
+  }
+  for (auto barrier : kernel.getBody().getOps<BarrierOp>()) {
+    slots = std::max(slots, static_cast<int64_t>(barrier.getDepth()));
+  }
+  for (auto channel : kernel.getBody().getOps<ChannelOp>()) {
+    slots = std::max(slots, static_cast<int64_t>(channel.getDepth()));
+  }
+  return slots;
+}
+
+bool ProtocolModel::hasManyTiles() {
+  return kernel.getSchedule().getPlan().work != WorkKind::OnePerCluster;
+}
+
 //===----------------------------------------------------------------------===//
 // Control
 //===----------------------------------------------------------------------===//

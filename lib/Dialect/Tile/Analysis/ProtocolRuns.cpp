@@ -102,7 +102,7 @@ std::vector<ProtocolRun> fa4::tile::protocolRuns(ProtocolModel &model, int64_t t
       }
     }
   }
-  if (trips <= kAllWords || model.kernel.getSchedule().getPlan().work == WorkKind::OnePerCluster) {
+  if (trips <= kAllWords || !model.hasManyTiles()) {
     return runs;
   }
   // A ring goes round within tiles, and over the ends of short ones.
@@ -132,7 +132,7 @@ std::vector<ProtocolRun> fa4::tile::protocolWords(ProtocolModel &model,
       runs.push_back({letter.tiles.front()});
     }
   }
-  if (model.kernel.getSchedule().getPlan().work == WorkKind::OnePerCluster) {
+  if (!model.hasManyTiles()) {
     return runs;
   }
   std::vector<size_t> next(letters.size(), 0);
@@ -189,7 +189,7 @@ static std::vector<bool> deBruijnWord(int64_t length) {
 
 std::vector<ProtocolRun>
 fa4::tile::protocolLongRuns(ProtocolModel &model, ArrayRef<ProtocolLetter> letters, int64_t trips) {
-  if (model.kernel.getSchedule().getPlan().work == WorkKind::OnePerCluster) {
+  if (!model.hasManyTiles()) {
     return {};
   }
   // A window of nothing but the inside of a tile has its first trip before it.
@@ -197,9 +197,10 @@ fa4::tile::protocolLongRuns(ProtocolModel &model, ArrayRef<ProtocolLetter> lette
     return {};
   }
   std::vector<bool> starts = deBruijnWord(trips);
-  // Round once, and a little more; a run begins where a tile does.
+  // Round once, and on until the last windows have their next accesses, too; a run
+  // begins where a tile does.
   std::vector<int64_t> sizes;
-  int64_t total = static_cast<int64_t>(starts.size()) + trips, open = 0;
+  int64_t total = static_cast<int64_t>(starts.size()) + 3 * trips, open = 0;
   for (int64_t k = 0; k < total; ++k) {
     if (starts[k % starts.size()] && open > 0) {
       sizes.push_back(open);

@@ -5,8 +5,8 @@
 //===----------------------------------------------------------------------===//
 //
 // A certificate is a path from the end of one access to the program of another's
-// actor, which goes on to that one. The fewer trips the path spans, the shorter the
-// runs that show all of its kind.
+// actor, which goes on to that one. The fewer trips the path touches before and after
+// the first one, the shorter the words that decide it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,67 +16,101 @@
 
 using namespace fa4::tile;
 
-/// Whether a path leads from `first` to an event of the actor of `second` that is
-/// not after it in its program, through trips `low` to `high`.
-static bool isReachable(const ProtocolGraph &graph, EventId first, EventId second, int32_t low,
-                        int32_t high) {
-  // What happens once per tile is as near in a long tile as in a short one.
-  int32_t tile = graph.events[first].tile;
-  auto isInside = [&](EventId id) {
-    const ProtocolEvent &event = graph.events[id];
+namespace {
+/// Paths of one run that stay in a window.
+class WindowPaths {
+public:
+  explicit WindowPaths(const ProtocolGraph &graph)
+      : graph(graph), followers(graph.followers()), seenBy(graph.events.size(), 0) {}
+
+  /// Whether a path leads from the end of `pair.first` to an event of the actor of
+  /// `pair.second` that is not after it in its program, through trips `low` to `high`.
+  bool exists(const ProtocolPair &pair, int32_t low, int32_t high);
+
+private:
+  const ProtocolGraph &graph;
+  ProtocolGraph::Followers followers;
+  /// The last search that met each event.
+  std::vector<uint32_t> seenBy;
+  uint32_t search = 0;
+  std::vector<EventId> worklist;
+};
+} // namespace
+
+bool WindowPaths::exists(const ProtocolPair &pair, int32_t low, int32_t high) {
+  const ProtocolEvent &first = graph.events[pair.first];
+  auto isInside = [&](const ProtocolEvent &event) {
     int32_t position = graph.position(event);
+    // What happens once per tile is as near in a long tile as in a short one.
     return position < 0 || (position >= low && position <= high) ||
-           (!event.perTrip && event.tile >= tile && event.tile <= tile + 1);
+           (!event.perTrip && event.tile >= first.tile && event.tile <= first.tile + 1);
   };
-  unsigned actor = graph.events[second].actor;
-  llvm::SmallVector<EventId> worklist;
-  std::vector<bool> seen(graph.events.size(), false);
-  for (EventId id = graph.actorBegin[actor]; id <= second; ++id) {
-    EventKind kind = graph.events[id].kind;
-    if (kind != EventKind::Done && kind != EventKind::Commit && isInside(id)) {
-      worklist.push_back(id);
-      seen[id] = true;
+  const ProtocolEvent &second = graph.events[pair.second];
+  // In a run whose tile goes on beyond the window, the second event stands in it.
+  bool isEarly = second.perTrip && second.tile != first.tile;
+  auto isGoal = [&](EventId id, const ProtocolEvent &event) {
+    return id == pair.second ||
+           (event.actor == second.actor && id < pair.second && event.kind != EventKind::Done &&
+            event.kind != EventKind::Commit && (!isEarly || graph.position(event) <= high));
+  };
+  ++search;
+  worklist.clear();
+  auto visit = [&](EventId id) {
+    if (seenBy[id] == search || !isInside(graph.events[id])) {
+      return false;
     }
-  }
-  if (seen[first]) {
+    seenBy[id] = search;
+    worklist.push_back(id);
+    return isGoal(id, graph.events[id]);
+  };
+  // An asynchronous access ends with the event after its issue.
+  if (visit(pair.first + (first.kind == EventKind::Issue ? 1 : 0))) {
     return true;
   }
-  while (!worklist.empty()) {
-    EventId id = worklist.pop_back_val();
-    for (EventId before : graph.edges(id)) {
-      if (before == first) {
+  for (size_t next = 0; next < worklist.size(); ++next) {
+    for (EventId follower : followers.of(worklist[next])) {
+      if (visit(follower)) {
         return true;
-      }
-      if (before != kNoEvent && !seen[before] && isInside(before)) {
-        seen[before] = true;
-        worklist.push_back(before);
       }
     }
   }
   return false;
 }
 
-int64_t fa4::tile::certificateSpan(const ProtocolGraph &graph, llvm::ArrayRef<ProtocolPair> pairs) {
-  int64_t span = 0;
+void CertificateReach::add(const ProtocolGraph &graph, llvm::ArrayRef<ProtocolPair> pairs) {
+  WindowPaths paths(graph);
   int32_t trips = graph.tileBegin.back();
   for (const ProtocolPair &pair : pairs) {
     const ProtocolEvent &first = graph.events[pair.first];
-    // An asynchronous access ends with the event after its issue.
-    EventId end = pair.first + (first.kind == EventKind::Issue ? 1 : 0);
+    const ProtocolEvent &second = graph.events[pair.second];
+    Reach &reach = reaches[first.op];
     int32_t at = std::max(graph.position(first), 0);
-    auto isSpanned = [&](int32_t width) {
-      for (int32_t begin = std::max(0, at - width); begin <= at; ++begin) {
-        if (isReachable(graph, end, pair.second, begin, begin + width)) {
-          return true;
-        }
-      }
-      return false;
-    };
-    int32_t width = 0;
-    while (width < trips && !isSpanned(width)) {
-      ++width;
+    if (!first.perTrip && !second.perTrip && first.tile >= 0) {
+      tileDistance = std::max<int64_t>(tileDistance, second.tile - first.tile);
     }
-    span = std::max<int64_t>(span, width);
+    auto holds = [&](int32_t back, int32_t ahead) {
+      return paths.exists(pair, at - back, at + ahead);
+    };
+    // As little more as will do, and rather ahead.
+    Reach wider = reach;
+    for (int32_t more = 0; more <= trips; ++more) {
+      int32_t back = 0;
+      while (back <= more && !holds(reach.back + back, reach.ahead + more - back)) {
+        ++back;
+      }
+      if (back <= more) {
+        wider = {reach.back + back, reach.ahead + more - back};
+        break;
+      }
+    }
+    reach = wider;
+  }
+}
+
+int64_t CertificateReach::getSpan() const {
+  int64_t span = 0;
+  for (const auto &[op, reach] : reaches) {
+    span = std::max<int64_t>(span, reach.back + reach.ahead);
   }
   return span;
 }

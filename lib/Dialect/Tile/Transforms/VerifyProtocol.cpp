@@ -14,8 +14,7 @@
 
 #include "mlir/IR/Remarks.h"
 
-#include "llvm/ADT/DenseSet.h"
-#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/STLExtras.h"
 
 namespace fa4::tile {
 #define GEN_PASS_DEF_TILEVERIFYPROTOCOL
@@ -26,6 +25,14 @@ using namespace mlir;
 using namespace fa4::tile;
 
 namespace {
+
+/// Lets `count` tiles of the shortest letter follow.
+void addTail(ProtocolModel &model, ArrayRef<ProtocolLetter> letters, int64_t count,
+             ProtocolRun &run) {
+  if (!run.empty() && model.hasManyTiles()) {
+    run.insert(run.end(), count, letters.front().tiles.front());
+  }
+}
 
 /// "1 + 3 trips" of the tiles of a run.
 std::string describeRun(const ProtocolGraph &graph) {
@@ -51,7 +58,9 @@ private:
   LogicalResult proveUpTo(ProtocolModel &model, int64_t trips, int64_t whole, int64_t prefix);
   /// That no loop waits for itself, however many trips it makes.
   LogicalResult proveLoops(ProtocolModel &model, int64_t trips);
-  LogicalResult checkOne(ProtocolModel &model, const ProtocolRun &run);
+  /// Checks the runs, and with `measured` how far their certificates reach.
+  LogicalResult checkAll(ProtocolModel &model, ArrayRef<ProtocolRun> runs, bool measured);
+  LogicalResult checkOne(ProtocolModel &model, const ProtocolRun &run, bool measured);
   void emitFinding(const ProtocolGraph &graph, const ProtocolFinding &finding);
   void emitRemarks(int64_t trips);
 
@@ -59,9 +68,8 @@ private:
   int64_t maxRuns;
   int64_t numRuns = 0;
   std::vector<ProtocolLetter> letters;
-  /// Trips that the certificates found so far span.
-  int64_t span = 0;
-  llvm::DenseSet<std::tuple<Operation *, Operation *, int>> classes;
+  /// Of the certificates found so far.
+  CertificateReach reach;
   SmallVector<ProtocolLean> leans;
 };
 
@@ -75,26 +83,17 @@ void Proof::emitFinding(const ProtocolGraph &graph, const ProtocolFinding &findi
   diag.attachNote(kernel.getLoc()) << "in a run " << describeRun(graph);
 }
 
-LogicalResult Proof::checkOne(ProtocolModel &model, const ProtocolRun &run) {
+LogicalResult Proof::checkOne(ProtocolModel &model, const ProtocolRun &run, bool measured) {
   FailureOr<ProtocolGraph> graph = ProtocolGraph::build(model, run, /*ordered=*/false);
   if (failed(graph)) {
     return failure();
   }
-  ProtocolReport report = checkRun(*graph);
+  ProtocolReport report = checkRun(*graph, measured);
   if (report.finding) {
     emitFinding(*graph, *report.finding);
     return failure();
   }
-  SmallVector<ProtocolPair> added;
-  for (const ProtocolPair &pair : report.pairs) {
-    const ProtocolEvent &first = graph->events[pair.first];
-    const ProtocolEvent &second = graph->events[pair.second];
-    int distance = graph->position(second) - graph->position(first);
-    if (classes.insert({first.op, second.op, distance}).second) {
-      added.push_back(pair);
-    }
-  }
-  span = std::max(span, certificateSpan(*graph, added));
+  reach.add(*graph, report.pairs);
   for (const ProtocolLean &lean : report.leans) {
     if (!llvm::is_contained(leans, lean)) {
       leans.push_back(lean);
@@ -103,32 +102,49 @@ LogicalResult Proof::checkOne(ProtocolModel &model, const ProtocolRun &run) {
   return success();
 }
 
+LogicalResult Proof::checkAll(ProtocolModel &model, ArrayRef<ProtocolRun> runs, bool measured) {
+  numRuns += static_cast<int64_t>(runs.size());
+  return success(
+      llvm::all_of(runs, [&](auto &run) { return succeeded(checkOne(model, run, measured)); }));
+}
+
 LogicalResult Proof::proveUpTo(ProtocolModel &model, int64_t trips, int64_t whole, int64_t prefix) {
   FailureOr<std::vector<ProtocolLetter>> found = protocolLetters(model, trips + 1);
   if (failed(found)) {
     return failure();
   }
   letters = std::move(*found);
-  std::vector<ProtocolRun> longRuns = protocolLongRuns(model, letters, trips);
-  std::vector<ProtocolRun> runs =
-      protocolWords(model, letters, longRuns.empty() ? trips : std::min(trips, whole), maxRuns);
-  if (!longRuns.empty() && prefix > whole && prefix <= trips) {
-    std::vector<ProtocolRun> prefixes = protocolWords(model, letters, prefix, maxRuns, prefix);
-    runs.insert(runs.end(), prefixes.begin(), prefixes.end());
+  if (letters.empty()) {
+    return kernel.emitOpError() << "expected the facts of the work to allow tiles of " << trips
+                                << " trips, but got a promise of more; promise less";
   }
-  runs.insert(runs.end(), longRuns.begin(), longRuns.end());
-  numRuns = static_cast<int64_t>(runs.size());
-  if (numRuns > maxRuns) {
+  std::vector<ProtocolRun> longRuns = protocolLongRuns(model, letters, trips);
+  bool isLong = !longRuns.empty();
+  std::vector<ProtocolRun> wholeRuns =
+      protocolWords(model, letters, isLong ? std::min(trips, whole) : trips, maxRuns);
+  // The events of a window have their next accesses, too, if more tiles follow.
+  int64_t open = isLong ? std::min(trips, prefix) : trips;
+  std::vector<ProtocolRun> openRuns = protocolWords(model, letters, open, maxRuns, open);
+  for (ProtocolRun &run : openRuns) {
+    addTail(model, letters, reach.getTileDistance() + 1, run);
+  }
+  if (!isLong) {
+    for (const ProtocolLetter &letter : letters) {
+      if (letter.trips > trips) {
+        openRuns.push_back({letter.tiles.front()});
+      }
+    }
+  }
+  size_t count = wholeRuns.size() + openRuns.size() + longRuns.size();
+  if (static_cast<int64_t>(count) > maxRuns) {
     return kernel.emitOpError() << "expected the proof of the protocol to need at most " << maxRuns
                                 << " runs, but got more of up to " << trips
                                 << " trips; shorten the rings or raise max-runs";
   }
-  for (const ProtocolRun &run : runs) {
-    if (failed(checkOne(model, run))) {
-      return failure();
-    }
-  }
-  return success();
+  numRuns = 0;
+  return success(succeeded(checkAll(model, wholeRuns, /*measured=*/!isLong)) &&
+                 succeeded(checkAll(model, openRuns, /*measured=*/true)) &&
+                 succeeded(checkAll(model, longRuns, /*measured=*/true)));
 }
 
 LogicalResult Proof::proveLoops(ProtocolModel &model, int64_t trips) {
@@ -183,9 +199,9 @@ void Proof::emitRemarks(int64_t trips) {
                    " takes: only mma_issue_order keeps them apart");
   }
   emitRemark(kernel.getLoc(), "proof",
-             "the protocol holds for all lengths: certificates span " + std::to_string(span) +
-                 " trips, and " + std::to_string(numRuns) + " runs with all words of " +
-                 std::to_string(trips) + " trips hold");
+             "the protocol holds for all lengths: certificates span " +
+                 std::to_string(reach.getSpan()) + " trips, and " + std::to_string(numRuns) +
+                 " runs with all words of " + std::to_string(trips) + " trips hold");
 }
 
 LogicalResult Proof::prove() {
@@ -196,7 +212,7 @@ LogicalResult Proof::prove() {
   if (!model) {
     return failure();
   }
-  // Certificates of a longer run may span more; the window lemma needs 2 span + 3.
+  // Longer words may hold certificates that reach farther, up to rings gone round.
   constexpr int64_t kFirstTrips = 5, kMostTrips = 64;
   int64_t trips = kFirstTrips;
   // The work's facts may promise more trips than that.
@@ -205,12 +221,18 @@ LogicalResult Proof::prove() {
       ++trips;
     }
   }
+  int64_t round = std::max(trips, model->largestRing() + 2);
+  if (failed(checkAll(*model, protocolRuns(*model, round), /*measured=*/true))) {
+    return failure();
+  }
   for (int64_t done = 0; done != trips;) {
+    trips = std::max(trips, reach.getSpan() + 3);
     done = trips;
-    if (failed(proveUpTo(*model, trips, std::max(kFirstTrips, span + 2), 2 * span + 1))) {
+    int64_t span = reach.getSpan();
+    if (failed(proveUpTo(*model, trips, std::max(kFirstTrips, span + 2), span + 1))) {
       return failure();
     }
-    trips = std::max(trips, 2 * span + 3);
+    trips = std::max(trips, reach.getSpan() + 3);
   }
   if (failed(proveLoops(*model, trips))) {
     return failure();

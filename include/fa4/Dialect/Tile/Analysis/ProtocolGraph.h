@@ -134,6 +134,16 @@ public:
   }
   /// An order of all events that respects the edges; fewer events if there is none.
   llvm::ArrayRef<EventId> order() const { return topological; }
+  /// The other direction: events with an edge from event e are
+  /// targets[begin[e] .. begin[e + 1] - 1].
+  struct Followers {
+    std::vector<uint32_t> begin;
+    std::vector<EventId> targets;
+    llvm::ArrayRef<EventId> of(EventId event) const {
+      return llvm::ArrayRef<EventId>(targets).slice(begin[event], begin[event + 1] - begin[event]);
+    }
+  };
+  Followers followers() const;
   bool hasCycle() const { return topological.size() != events.size(); }
 
   /// The events of `op`, by actor and then in program order.

@@ -90,6 +90,11 @@ public:
   unsigned footprint(llvm::StringRef view, int64_t cta, int64_t warpgroup, FragType spread);
   const ProtocolFootprint &getFootprint(unsigned index) const { return footprints[index]; }
 
+  /// Whether a CTA, or a pair, may work on more than one tile.
+  bool hasManyTiles();
+  /// The slots of the ring that has most, of memory or of barriers.
+  int64_t largestRing();
+
   /// All tiles that differ in control flow and make at most `maxTrips` trips,
   /// clamped as the work's facts say.
   std::vector<TileNumbers> tiles(int64_t maxTrips);

@@ -40,7 +40,8 @@ struct ProtocolLean {
   }
 };
 
-/// Two adjacent accesses to a cell whose order was shown.
+/// Two events whose order was shown: adjacent accesses to a cell, or a wait and an
+/// arrival of the phase after or before.
 struct ProtocolPair {
   EventId first;
   EventId second;
@@ -49,12 +50,12 @@ struct ProtocolPair {
 struct ProtocolReport {
   std::optional<ProtocolFinding> finding;
   std::vector<ProtocolLean> leans;
-  /// One pair of each class (op, op, distance in trips).
+  /// All of the run, if asked for.
   std::vector<ProtocolPair> pairs;
 };
 
 /// Checks one run; the report holds the first thing that is wrong.
-ProtocolReport checkRun(const ProtocolGraph &graph);
+ProtocolReport checkRun(const ProtocolGraph &graph, bool wantsPairs = false);
 
 /// The loops of a kernel, folded to one trip: an edge weighs the trips that it goes
 /// forward. In a cycle of weight 0 or less an event would wait for itself.
@@ -73,8 +74,25 @@ private:
   std::map<std::pair<unsigned, unsigned>, int64_t> edges;
 };
 
-/// The largest number of trips that the shortest certificates of the pairs span.
-int64_t certificateSpan(const ProtocolGraph &graph, llvm::ArrayRef<ProtocolPair> pairs);
+/// How many trips before and after its first access, or wait, the certificates of pairs
+/// touch.
+class CertificateReach {
+public:
+  /// Makes room for a certificate of each pair of the run.
+  void add(const ProtocolGraph &graph, llvm::ArrayRef<ProtocolPair> pairs);
+  /// Trips around one that decide the pairs of an event in it, beside its own.
+  int64_t getSpan() const;
+  /// Tiles from the first to the second of what happens once per tile, at most.
+  int64_t getTileDistance() const { return tileDistance; }
+
+private:
+  struct Reach {
+    int32_t back = 0;
+    int32_t ahead = 0;
+  };
+  llvm::DenseMap<mlir::Operation *, Reach> reaches;
+  int64_t tileDistance = 0;
+};
 
 } // namespace fa4::tile
 
