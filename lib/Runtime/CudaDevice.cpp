@@ -116,8 +116,14 @@ llvm::Error CudaBuffer::write(llvm::ArrayRef<uint8_t> from) {
   if (from.empty()) {
     return llvm::Error::success();
   }
-  return device->check(device->getDriver().memcpyHtoD(address, from.data(), from.size()),
-                       "expected a copy to the device to succeed");
+  const cuda::Driver &driver = device->getDriver();
+  std::string what = "expected a copy to the device to succeed";
+  if (llvm::Error e = device->check(driver.memcpyHtoD(address, from.data(), from.size()), what)) {
+    return e;
+  }
+  // From pageable memory the call returns when the bytes are staged, and streams that do
+  // not wait for the default stream could overtake them.
+  return device->check(driver.streamSynchronize(nullptr), what);
 }
 
 llvm::Error CudaBuffer::read(llvm::MutableArrayRef<uint8_t> to) const {

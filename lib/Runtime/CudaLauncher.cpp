@@ -147,7 +147,7 @@ CudaProgram::load(std::shared_ptr<const CudaDevice> device, Bundle bundle, llvm:
     return std::move(e);
   }
   for (const Launch &launch : program->bundle.launches) {
-    if (llvm::Error e = program->findEntry(launch.entry)) {
+    if (llvm::Error e = program->findEntry(launch.entry, launch.parameters.size())) {
       return std::move(e);
     }
   }
@@ -161,23 +161,24 @@ CudaProgram::~CudaProgram() {
   }
 }
 
-llvm::Error CudaProgram::findEntry(const std::string &name) {
+llvm::Error CudaProgram::findEntry(const std::string &name, size_t parameters) {
   auto [found, isNew] = entries.try_emplace(name);
-  if (!isNew) {
-    return llvm::Error::success();
-  }
   Entry &entry = found->second;
   const cuda::Driver &driver = device->getDriver();
-  if (llvm::Error e = device->check(driver.moduleGetFunction(&entry.function, module, name.c_str()),
-                                    "expected the code to have an entry '" + name + "'")) {
-    return e;
+  if (isNew) {
+    if (llvm::Error e =
+            device->check(driver.moduleGetFunction(&entry.function, module, name.c_str()),
+                          "expected the code to have an entry '" + name + "'")) {
+      return e;
+    }
   }
   entry.hasParameterInfo = driver.functionGetParamInfo != nullptr;
+  // No more than the bundle has: to ask past the end is an error for the tools that
+  // watch the driver's calls.
   size_t offset = 0, bytes = 0;
-  for (size_t index = 0;
-       entry.hasParameterInfo &&
-       driver.functionGetParamInfo(entry.function, index, &offset, &bytes) == cuda::kSuccess;
-       ++index) {
+  while (entry.hasParameterInfo && entry.parameterBytes.size() < parameters &&
+         driver.functionGetParamInfo(entry.function, entry.parameterBytes.size(), &offset,
+                                     &bytes) == cuda::kSuccess) {
     entry.parameterBytes.push_back(bytes);
   }
   return llvm::Error::success();
@@ -260,7 +261,7 @@ llvm::Expected<PreparedLaunch::Step> CudaProgram::prepareStep(const ResolvedLaun
   }
   const Entry &entry = entries[resolved.entry];
   step.function = entry.function;
-  if (entry.hasParameterInfo && entry.parameterBytes.size() != resolved.parameters.size()) {
+  if (entry.hasParameterInfo && entry.parameterBytes.size() < resolved.parameters.size()) {
     return llvm::createStringError(
         "expected entry '" + resolved.entry + "' to have " + Twine(resolved.parameters.size()) +
         " parameters as in the bundle, but got " + Twine(entry.parameterBytes.size()));

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ctypes
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -55,8 +55,7 @@ def host_array(name: str, dtype: str, value: Any) -> np.ndarray:
     return array
 
 
-@dataclass(frozen=True)
-class Tensor:
+class Tensor(NamedTuple):
     """`device` is the CUDA device's number; `owner` keeps the memory alive."""
 
     address: int
@@ -113,11 +112,12 @@ def _from_dlpack(name: str, value: Any, stream: int | None) -> Tensor:
         capsule = value.__dlpack__(stream=wish, max_version=(1, 0))
     except TypeError:  # a producer of before DLPack 1.0
         capsule = value.__dlpack__(stream=wish)
-    writable = True
+    # JAX's arrays never change; not every release of it says so.
+    writable = type(value).__module__.split(".")[0] not in ("jax", "jaxlib")
     # The capsule is not consumed: it frees what it holds when the last reference goes.
     if _is_valid(capsule, b"dltensor_versioned"):
         managed = _DLManagedTensorVersioned.from_address(_get_pointer(capsule, b"dltensor_versioned"))
-        tensor, writable = managed.tensor, not managed.flags & _DL_READ_ONLY
+        tensor, writable = managed.tensor, writable and not managed.flags & _DL_READ_ONLY
     elif _is_valid(capsule, b"dltensor"):
         tensor = _DLTensor.from_address(_get_pointer(capsule, b"dltensor"))
     else:
@@ -153,6 +153,11 @@ def _from_cuda_array(name: str, value: Any) -> Tensor:
 
 _TORCH_TYPES = {"torch.bfloat16": "bf16", "torch.float16": "f16", "torch.float32": "f32",
                 "torch.float64": "f64", "torch.int32": "i32", "torch.int64": "i64", "torch.uint8": "u8"}
+
+
+def torch_key(value: Any) -> tuple[Any, ...]:
+    """What a torch tensor's `Tensor` depends on, at a fraction of its price."""
+    return value.data_ptr(), value.shape, value.stride(), value.dtype, value.device
 
 
 def _from_torch(name: str, value: Any) -> Tensor:

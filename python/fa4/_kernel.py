@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from fa4 import _driver, _tools
-from fa4._arrays import Tensor, device_tensor
+from fa4._arrays import Tensor, device_tensor, torch_key
 from fa4._bundle import Bundle, Launch, Values
 from fa4._cache import Cache, Files, default_cache
 from fa4._errors import ArgumentError, CompileError, ToolError, parse_diagnostics
@@ -106,6 +106,7 @@ class Kernel:
         self.cubin = files.get(f"{name}.cubin")
         self.report = files.get(f"{name}.report.txt", b"").decode()
         self._loaded: dict[int, _Program] = {}
+        self._recent: OrderedDict[Any, PreparedLaunch] = OrderedDict()
         self._lock = threading.Lock()
 
     def check_shapes(self, shapes: dict[str, tuple[int, ...]]) -> None:
@@ -143,9 +144,19 @@ class Kernel:
         or device; `DriverError` for what the driver refuses. What was prepared for the
         same shapes and addresses is reused.
         """
+        key = _recent_key(arguments)
+        if key is not None:
+            prepared = self._recent.get(key)
+            if prepared is not None:
+                prepared.launch(_stream_handle(stream, arguments.values()))
+                return
         handle, tensors, scalars = self._read(stream, arguments)
         program = self._program(_common_device(tensors))
-        program.prepare(tensors, scalars, remember=True).launch(handle)
+        prepared = program.prepare(tensors, scalars, remember=True)
+        prepared.launch(handle)
+        if key is not None:
+            with self._lock:
+                _remember(self._recent, key, prepared)
 
     def prepare(self, *, stream: Any = None, **arguments: Any) -> PreparedLaunch:
         """Everything of `launch` but the launch: its result launches the same tensors
@@ -171,6 +182,24 @@ class Kernel:
             return self._loaded[device]
 
 
+def _recent_key(arguments: dict[str, Any]) -> tuple[Any, ...] | None:
+    """A key of everything that a prepared launch depends on, where all tensors are
+    torch's: the shortest way to a launch that was made before."""
+    torch = sys.modules.get("torch")
+    if torch is None:
+        return None
+    key: list[Any] = []
+    for name, value in arguments.items():
+        key.append(name)
+        if isinstance(value, torch.Tensor):
+            key += torch_key(value)
+        elif isinstance(value, (int, float)):
+            key.append(value)
+        else:
+            return None
+    return tuple(key)
+
+
 def _common_device(tensors: dict[str, Tensor]) -> int:
     first, *others = tensors.items()
     for name, tensor in others:
@@ -182,20 +211,29 @@ def _common_device(tensors: dict[str, Tensor]) -> int:
 
 def _stream_handle(stream: Any, values: Iterable[Any]) -> int:
     if stream is None:
-        packages = {type(value).__module__.split(".")[0]: value for value in values}
-        if "torch" in packages:
-            return int(sys.modules["torch"].cuda.current_stream(packages["torch"].device).cuda_stream)
-        if "cupy" in packages:
-            return int(sys.modules["cupy"].cuda.get_current_stream().ptr)
+        for value in values:
+            package = type(value).__module__.partition(".")[0]
+            if package == "torch":
+                return _torch_stream(sys.modules["torch"], value.device)
+            if package == "cupy":
+                return int(sys.modules["cupy"].cuda.get_current_stream().ptr)
         return 0
+    if type(stream) is int:
+        return stream
     for attribute in ("cuda_stream", "ptr", "handle"):  # torch, CuPy, Numba and cuda-core
         if hasattr(stream, attribute):
             return int(getattr(stream, attribute))
     if hasattr(stream, "__cuda_stream__"):
         return int(stream.__cuda_stream__()[1])
-    if isinstance(stream, int):
-        return stream
     raise ArgumentError(f"expected stream to be a handle or a stream object, but got {type(stream).__name__}")
+
+
+def _torch_stream(torch: Any, device: Any) -> int:
+    # Triton's way too: the public one makes a stream object, ten times as slow.
+    raw = getattr(torch._C, "_cuda_getCurrentRawStream", None)
+    if raw is not None and device.index is not None:
+        return int(raw(device.index))
+    return int(torch.cuda.current_stream(device).cuda_stream)
 
 
 class _Program:
@@ -338,7 +376,7 @@ class PreparedLaunch:
     def launch(self, stream: Any = None) -> None:
         """Queues the launches on `stream` (a handle or a stream object; default: the
         default stream). Neither allocates on the device nor waits for it."""
-        handle = stream if isinstance(stream, int) else _stream_handle(stream, ())
+        handle = stream if type(stream) is int else _stream_handle(stream, ())
         device, cu = self._device, self._device.cu
         with self._lock, device:
             for memory, size in self._clears:

@@ -2,7 +2,9 @@
 """Launches through a fake driver: what reaches it, what is refused, what is reused."""
 
 import struct
+import sys
 import types
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -145,3 +147,59 @@ def test_stream_objects(good, cuda):
                    types.SimpleNamespace(__cuda_stream__=lambda: (0, 9)), 9):
         good.launch(**arguments(), stream=stream)
     assert [launched.stream for launched in cuda.launched] == [9] * 4
+
+
+class FakeTorchTensor:
+    """As much of a torch tensor as a launch looks at."""
+
+    def __init__(self, address, shape, dtype="torch.bfloat16", strides=None, kind="cuda", index=0):
+        self.address, self.shape, self.dtype = address, shape, dtype
+        self.strides = strides or tuple(int(np.prod(shape[d + 1:])) for d in range(len(shape)))
+        self.device = FakeTorchDevice(kind, index)
+
+    def data_ptr(self):
+        return self.address
+
+    def stride(self):
+        return self.strides
+
+
+FakeTorchTensor.__module__ = "torch"
+
+
+class FakeTorchDevice(NamedTuple):
+    type: str
+    index: int
+
+
+@pytest.fixture
+def torch(monkeypatch):
+    module = types.ModuleType("torch")
+    module.Tensor = FakeTorchTensor
+    module._C = types.SimpleNamespace(_cuda_getCurrentRawStream=lambda index: 40 + index)
+    monkeypatch.setitem(sys.modules, "torch", module)
+    return module
+
+
+def test_torch(good, cuda, torch):
+    o = FakeTorchTensor(0x20000, (300, 64), "torch.float32")
+    q = FakeTorchTensor(0x10000, (2, 300, 64))
+    good.launch(q=q, o=o, n=3, scale=0.5)
+    cuda.calls.clear()
+    good.launch(q=q, o=o, n=3, scale=0.5)
+    assert cuda.calls == ["push", "memset", "launch", "pop"]
+    assert [launched.stream for launched in cuda.launched] == [40, 40]  # torch's current one
+    for change in (dict(q=FakeTorchTensor(0x30000, (2, 300, 64))), dict(q=FakeTorchTensor(0x10000, (2, 200, 64))),
+                   dict(q=FakeTorchTensor(0x10000, (2, 300, 64), strides=(38400, 128, 1))), dict(n=4)):
+        cuda.calls.clear()
+        good.launch(**{**dict(q=q, o=o, n=3, scale=0.5), **change})
+        assert "encode" in cuda.calls and "load" not in cuda.calls
+    with pytest.raises(fa4.ArgumentError, match="expected 'q' to be in memory of a GPU"):
+        good.launch(q=FakeTorchTensor(0x10000, (2, 300, 64), kind="cpu"), o=o, n=3, scale=0.5)
+    with pytest.raises(fa4.ArgumentError, match="but got torch.complex64"):
+        good.launch(q=FakeTorchTensor(0x10000, (2, 300, 64), "torch.complex64"), o=o, n=3, scale=0.5)
+
+
+def test_jax_arrays_are_read_only():
+    kind = type("ArrayImpl", (CapsuleTensor,), {"__module__": "jaxlib._jax"})
+    assert not device_tensor("o", kind(0x1000, (2, 3), (3, 1))).writable

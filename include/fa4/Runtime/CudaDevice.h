@@ -90,7 +90,7 @@ public:
 
   uint64_t getAddress() const { return address; }
   uint64_t getBytes() const { return bytes; }
-  /// Both wait until the copy is done.
+  /// Both wait until the copy is done, for every stream.
   llvm::Error write(llvm::ArrayRef<uint8_t> from);
   llvm::Error read(llvm::MutableArrayRef<uint8_t> to) const;
 

@@ -83,7 +83,7 @@ private:
   };
   CudaProgram(std::shared_ptr<const CudaDevice> device, Bundle bundle)
       : device(std::move(device)), bundle(std::move(bundle)) {}
-  llvm::Error findEntry(const std::string &name);
+  llvm::Error findEntry(const std::string &name, size_t parameters);
   llvm::Error checkPlace(const std::string &name, const BoundTensor &tensor) const;
   llvm::Error reserveShared(const std::string &name, uint32_t bytes, bool wideCluster);
   llvm::Expected<PreparedLaunch::Step> prepareStep(const ResolvedLaunch &resolved);

@@ -13,6 +13,8 @@
 
 #include "fa4/Runtime/CudaLauncher.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include "gtest/gtest.h"
 
 #include <cstring>
@@ -112,6 +114,7 @@ TEST_F(CudaLauncher, WhatReachesTheDriver) {
   float scale = 0;
   std::memcpy(&scale, launched.parameters[2].data(), 4);
   EXPECT_EQ(scale, 1.25F);
+  EXPECT_FALSE(llvm::is_contained(fake.calls, "functionGetParamInfo past the end"));
 }
 
 TEST_F(CudaLauncher, LaunchNeitherAllocatesNorWaits) {

@@ -65,6 +65,7 @@ struct FakeCalls {
   }
   static Result paramInfo(Function function, size_t index, size_t *offset, size_t *bytes) {
     if (index >= function->parameterBytes.size()) {
+      fake("functionGetParamInfo past the end");
       return kInvalidValue;
     }
     *offset = 0;
