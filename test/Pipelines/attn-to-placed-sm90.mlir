@@ -4,6 +4,7 @@
 // RUN: fa4c --target=sm_90a --emit=tile-t2 %t/wide.mlir -o - | FileCheck %s --check-prefix=WIDE
 // RUN: fa4c --target=sm_90a --emit=tile-t2 %t/packed.mlir -o - | FileCheck %s --check-prefix=PACKED
 // RUN: fa4c --target=sm_90a --emit=tile-t2 %t/requested.mlir -o - | FileCheck %s --check-prefix=FOUR
+// RUN: fa4c --target=sm_90a --emit=tile-t2 %t/unequal.mlir -o - | FileCheck %s --check-prefix=UNEQUAL
 
 // From the op to the placed kernel of Hopper: planned, and proved on both levels. The
 // plan for head dim 128 is the fastest that was measured: three
@@ -102,5 +103,29 @@ func.func @requested(%q: tensor<1x1024x4x64xbf16>, %k: tensor<1x1024x4x64xbf16>,
       ins(%q, %k, %v : tensor<1x1024x4x64xbf16>, tensor<1x1024x4x64xbf16>, tensor<1x1024x4x64xbf16>)
       outs(%oi, %li : tensor<1x1024x4x64xbf16>, tensor<1x4x1024xf32>)
       schedule(#fa4.schedule<forward, tile = 64 x 64, stages = 4>)
+  return %o, %lse : tensor<1x1024x4x64xbf16>, tensor<1x4x1024xf32>
+}
+
+//--- unequal.mlir
+// Rings of unequal depth, no turn: that K's slot is free says more often than not that
+// V's is, but not always, and a ring's generations are all seen or none.
+// UNEQUAL: tile.barrier @v.empty depth(3) count(12)
+// UNEQUAL: tile.role @load
+// UNEQUAL: scf.for
+// UNEQUAL: tile.barrier.wait @v.empty
+// UNEQUAL: }
+// UNEQUAL: tile.barrier.wait @v.empty
+// UNEQUAL: tile.role @consumer
+// UNEQUAL-NOT: named
+func.func @unequal(%q: tensor<1x1024x4x64xbf16>, %k: tensor<1x1024x4x64xbf16>,
+                   %v: tensor<1x1024x4x64xbf16>, %oi: tensor<1x1024x4x64xbf16>,
+                   %li: tensor<1x4x1024xf32>) -> (tensor<1x1024x4x64xbf16>, tensor<1x4x1024xf32>) {
+  %o, %lse = attn.forward
+      ins(%q, %k, %v : tensor<1x1024x4x64xbf16>, tensor<1x1024x4x64xbf16>, tensor<1x1024x4x64xbf16>)
+      outs(%oi, %li : tensor<1x1024x4x64xbf16>, tensor<1x4x1024xf32>)
+      schedule(#fa4.schedule<forward, tile = 64 x 32, stages = 3, work = one_per_cluster,
+        homes = [load_q = smem @q_mem as q, load_k = smem @k_mem x 2 as k, load_v = smem @v_mem x 3 as v,
+                 qk = registers, softmax.0 = registers, pv = registers, finish.0 = smem @q_mem as out],
+        grain = [v.empty = warp]>)
   return %o, %lse : tensor<1x1024x4x64xbf16>, tensor<1x4x1024xf32>
 }

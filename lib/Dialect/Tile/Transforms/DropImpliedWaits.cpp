@@ -21,6 +21,7 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <array>
+#include <map>
 
 using namespace mlir;
 using namespace fa4::tile;
@@ -92,7 +93,8 @@ public:
   void apply(BarrierRuleCounts &counts);
 
 private:
-  void addObject(const ProtocolGraph &graph, const ProtocolObject &object);
+  SmallVector<int64_t> getWaited(const ProtocolGraph &graph, const ProtocolObject &object) const;
+  void addObject(const ProtocolGraph &graph, const ProtocolObject &object, int64_t last);
   void addWaits(const ProtocolGraph &graph, const ProtocolObject &object,
                 const llvm::SmallVector<int64_t> &waited);
   void restrictTo(BarrierArriveOp arrive, unsigned trips);
@@ -120,14 +122,29 @@ Trim::Trim(const ProtocolRuns &runs, BarrierOp barrier, const llvm::SetVector<Op
       sites.insert({use, Site()});
     }
   }
+  auto depth = static_cast<int64_t>(barrier.getDepth());
   for (const ProtocolGraph &graph : runs.getGraphs()) {
+    // The last generation that is waited for, in any slot of the element.
+    std::map<std::pair<int64_t, int64_t>, int64_t> last;
+    auto lastOf = [&](const ProtocolObject &object) -> int64_t & {
+      return last.try_emplace({object.element, object.cta}, -1).first->second;
+    };
     for (unsigned index : graph.objectsOf(barrier)) {
-      addObject(graph, graph.objects[index]);
+      const ProtocolObject &object = graph.objects[index];
+      SmallVector<int64_t> waited = getWaited(graph, object);
+      if (!waited.empty()) {
+        lastOf(object) = std::max(lastOf(object), waited.back() * depth + object.slot);
+      }
+    }
+    for (unsigned index : graph.objectsOf(barrier)) {
+      addObject(graph, graph.objects[index], lastOf(graph.objects[index]));
     }
   }
 }
 
-void Trim::addObject(const ProtocolGraph &graph, const ProtocolObject &object) {
+/// The phases of `object` that are still waited for.
+SmallVector<int64_t> Trim::getWaited(const ProtocolGraph &graph,
+                                     const ProtocolObject &object) const {
   SmallVector<int64_t> waited;
   for (auto [phase, state] : llvm::enumerate(object.phases)) {
     if (llvm::any_of(state.waits,
@@ -135,11 +152,18 @@ void Trim::addObject(const ProtocolGraph &graph, const ProtocolObject &object) {
       waited.push_back(phase);
     }
   }
+  return waited;
+}
+
+void Trim::addObject(const ProtocolGraph &graph, const ProtocolObject &object, int64_t last) {
+  BarrierOp op = barrier;
+  auto depth = static_cast<int64_t>(op.getDepth());
+  SmallVector<int64_t> waited = getWaited(graph, object);
   addWaits(graph, object, waited);
   for (auto [phase, state] : llvm::enumerate(object.phases)) {
     bool kept = llvm::is_contained(waited, static_cast<int64_t>(phase));
     // What nobody waits for at the end of a run, a longer run may wait for.
-    bool vain = !kept && !waited.empty() && static_cast<int64_t>(phase) < waited.back();
+    bool vain = !kept && static_cast<int64_t>(phase) * depth + object.slot < last;
     for (EventId arrival : state.arrivals) {
       const ProtocolEvent &event = graph.events[arrival];
       auto *entry = sites.find(event.op);
@@ -149,18 +173,18 @@ void Trim::addObject(const ProtocolGraph &graph, const ProtocolObject &object) {
       Site &site = entry->second;
       site.waited |= kept;
       site.unwaited |= vain;
-      bool first = true, last = true;
+      bool isFirst = true, isLast = true;
       for (EventId other : graph.instances(event.op)) {
         const ProtocolEvent &instance = graph.events[other];
         if (instance.actor == event.actor && instance.tile == event.tile) {
-          first &= other >= arrival;
-          last &= other <= arrival;
+          isFirst &= other >= arrival;
+          isLast &= other <= arrival;
         }
       }
-      site.fits[NotFirst] &= kept == !first;
-      site.fits[NotLast] &= kept == !last;
-      site.fits[First] &= kept == first;
-      site.fits[Last] &= kept == last;
+      site.fits[NotFirst] &= kept == !isFirst;
+      site.fits[NotLast] &= kept == !isLast;
+      site.fits[First] &= kept == isFirst;
+      site.fits[Last] &= kept == isLast;
     }
   }
 }

@@ -26,11 +26,17 @@ public:
 
   Schedule draw() {
     while (true) {
-      Schedule plan = drawShape();
+      bool onTmem = target.hasTensorMemory();
+      Schedule plan = onTmem ? drawShape() : drawRegisterShape();
       completeForward(problem, target, plan);
       drawRing(plan);
-      drawRoles(plan);
-      drawStatistics(plan);
+      if (onTmem) {
+        drawRoles(plan);
+        drawStatistics(plan);
+      } else {
+        drawTurn(plan);
+        drawGrain(plan);
+      }
       ScheduleUsage usage;
       if (checkSchedule(problem, plan, target, usage).empty()) {
         return plan;
@@ -49,6 +55,11 @@ private:
   void drawRing(Schedule &plan);
   void drawRoles(Schedule &plan);
   void drawStatistics(Schedule &plan);
+  /// Where products are in registers: warpgroups of 64 rows, with or without the next
+  /// block's scores before this block's P V.
+  Schedule drawRegisterShape();
+  void drawTurn(Schedule &plan);
+  void drawGrain(Schedule &plan);
 
   const ForwardProblem &problem;
   const TargetInfo &target;
@@ -79,7 +90,49 @@ void Drawer::drawRing(Schedule &plan) {
   for (Home &home : plan.homes) {
     if (home.step == "load_k") {
       home.slots = depth;
+    } else if (home.step == "load_v" && !target.hasTensorMemory()) {
+      home.slots = pick<int64_t>({1, 2, 3});
     }
+  }
+}
+
+Schedule Drawer::drawRegisterShape() {
+  Schedule plan;
+  plan.tileRows = 64;
+  plan.tileColumns = pick<int64_t>({32, 48, 64, 80, 96, 112, 128, 176, 192});
+  plan.stages = pick<int64_t>({1, 2, 3, 4});
+  plan.work = pick({WorkKind::StaticPersistent, WorkKind::OnePerCluster});
+  plan.workOrder = pick({WorkOrder::InOrder, WorkOrder::LongestFirst});
+  plan.rescaleLog2Threshold = pick<std::optional<double>>({std::nullopt, 8.0});
+  if (flip()) {
+    return plan; // overlapped, as the planner has it
+  }
+  for (const char *step : {"load_k", "load_v"}) {
+    plan.order.push_back({{step, std::nullopt}, 0});
+  }
+  for (int64_t stage = 0; stage < plan.stages; ++stage) {
+    for (const char *step : {"qk", "softmax", "rescale", "pv"}) {
+      plan.order.push_back({{step, stage}, 0});
+    }
+  }
+  return plan;
+}
+
+void Drawer::drawTurn(Schedule &plan) {
+  if (plan.stages > 1 && flip()) {
+    plan.turn = flip() ? std::vector<std::string>{"qk", "pv"} : std::vector<std::string>{"qk"};
+  }
+}
+
+void Drawer::drawGrain(Schedule &plan) {
+  for (const char *ring : {"k", "v"}) {
+    if (flip()) {
+      plan.grain.push_back(
+          {ring, ChannelHalf::Empty, pick({ArrivalGrain::Warp, ArrivalGrain::Thread})});
+    }
+  }
+  if (flip()) {
+    plan.grain.push_back({"q", ChannelHalf::Empty, ArrivalGrain::Lane});
   }
 }
 
@@ -146,6 +199,8 @@ std::string describe(const Schedule &plan) {
   for (const Home &home : plan.homes) {
     if (home.step == "load_k") {
       text += ", ring " + std::to_string(home.slots);
+    } else if (home.step == "load_v" && home.slots != 1) {
+      text += " and " + std::to_string(home.slots);
     } else if (home.name == "alpha") {
       text += ", statistics " + std::to_string(home.slots);
     }
@@ -159,6 +214,10 @@ std::string describe(const Schedule &plan) {
             std::to_string(plan.exp2->period) + " in chunks " +
             std::to_string(plan.exp2->firstChunk) + " to " + std::to_string(plan.exp2->lastChunk);
   }
+  for (const std::string &step : plan.turn) {
+    text += (&step == &plan.turn.front() ? ", turn " : " ") + step;
+  }
+  text += plan.maxPipelineStage() == 0 ? ", in order of need" : "";
   text += plan.rescaleLog2Threshold ? ", lag" : "";
   text += plan.grain.empty() ? "" : ", grain";
   text += plan.via.empty() ? "" : ", named";
@@ -167,18 +226,84 @@ std::string describe(const Schedule &plan) {
   return text;
 }
 
-std::vector<IllegalSchedule> makeIllegalSchedules(const ForwardProblem &problem,
-                                                  const TargetInfo &target) {
-  Schedule good;
-  good.tileRows = 128;
-  good.tileColumns = 128;
-  good.stages = 2;
-  completeForward(problem, target, good);
-  std::vector<IllegalSchedule> list;
-  auto add = [&](const char *what, const char *complaint, auto edit) {
+namespace {
+/// A good plan, and edits of it.
+struct IllegalList {
+  IllegalList(const ForwardProblem &problem, const TargetInfo &target, int64_t rows) {
+    good.tileRows = rows;
+    good.tileColumns = 128;
+    good.stages = 2;
+    completeForward(problem, target, good);
+  }
+
+  template <typename Edit>
+  void add(const char *what, const char *complaint, Edit edit) {
     Schedule plan = good;
     edit(plan);
     list.push_back({what, std::move(plan), complaint});
+  }
+
+  Schedule good;
+  std::vector<IllegalSchedule> list;
+};
+} // namespace
+
+static std::vector<IllegalSchedule> makeIllegalOnRegisters(const ForwardProblem &problem,
+                                                           const TargetInfo &target) {
+  IllegalList illegal(problem, target, 64);
+  illegal.add("a ring of forty slots", "shared memory to be at most", [](Schedule &plan) {
+    for (Home &home : plan.homes) {
+      home.slots = home.step == "load_k" ? 40 : home.slots;
+    }
+  });
+  illegal.add("rows that no product has", "rows of one matrix instruction to be one of",
+              [](Schedule &plan) { plan.tileRows = 96; });
+  illegal.add("keys that P's product cannot step through",
+              "the keys of one part of P to be a multiple of",
+              [](Schedule &plan) { plan.tileColumns = 88; });
+  illegal.add("scores in tensor memory", "smem or registers on a chip without tensor memory",
+              [](Schedule &plan) {
+                for (Home &home : plan.homes) {
+                  home.space = home.step == "qk" ? HomeSpace::Tmem : home.space;
+                }
+              });
+  illegal.add("more registers than there are", "registers of a CTA to be at most",
+              [](Schedule &plan) { roleNamed(plan, "consumer").registers = 248; });
+  illegal.add("fragments that do not fit", "registers of role 'consumer' to be at least",
+              [](Schedule &plan) { roleNamed(plan, "consumer").registers = 128; });
+  illegal.add("scores and probabilities of two roles", "in registers to stay in one role",
+              [](Schedule &plan) {
+                plan.roles.front().steps = {"qk", "rescale", "pv", "finish", "store"};
+                plan.roles.push_back({"exp", {"softmax"}, 4, 2, 12, 24});
+                plan.roles.front().registers = 208;
+              });
+  illegal.add("a turn of two roles", "the schedule's turn to be of one role",
+              [](Schedule &plan) { plan.turn = {"qk", "load_v"}; });
+  illegal.add("o apart from q", "copies to global memory itself to lie over a slot",
+              [](Schedule &plan) {
+                for (Home &home : plan.homes) {
+                  home.allocation = home.step == "finish" ? "out_mem" : home.allocation;
+                }
+              });
+  illegal.add("a product before its scores", "to come after", [](Schedule &plan) {
+    plan.order = {{{"load_k", std::nullopt}, 0}, {{"load_v", std::nullopt}, 0}};
+    for (int64_t stage : {0, 1}) {
+      for (const char *step : {"qk", "pv", "softmax", "rescale"}) {
+        plan.order.push_back({{step, stage}, 0});
+      }
+    }
+  });
+  return std::move(illegal.list);
+}
+
+std::vector<IllegalSchedule> makeIllegalSchedules(const ForwardProblem &problem,
+                                                  const TargetInfo &target) {
+  if (!target.hasTensorMemory()) {
+    return makeIllegalOnRegisters(problem, target);
+  }
+  IllegalList illegal(problem, target, 128);
+  auto add = [&](const char *what, const char *complaint, auto edit) {
+    illegal.add(what, complaint, edit);
   };
   add("a ring of forty slots", "shared memory to be at most", [](Schedule &plan) {
     for (Home &home : plan.homes) {
@@ -223,7 +348,7 @@ std::vector<IllegalSchedule> makeIllegalSchedules(const ForwardProblem &problem,
     });
     std::swap(*softmax, *pv);
   });
-  return list;
+  return std::move(illegal.list);
 }
 
 } // namespace fa4::matrix

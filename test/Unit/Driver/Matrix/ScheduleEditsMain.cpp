@@ -13,6 +13,7 @@
 #include "ScheduleEdits.h"
 
 #include "fa4/Dialect/FA4/IR/FA4Attributes.h"
+#include "fa4/Driver/DeviceCompiler.h"
 #include "fa4/Driver/HostProgram.h"
 #include "fa4/Driver/ReferenceAdapter.h"
 #include "fa4/Driver/SimulatedProgram.h"
@@ -38,6 +39,7 @@ cl::opt<unsigned> first("first", cl::desc("First plan"), cl::init(0));
 cl::opt<unsigned> count("count", cl::desc("Plans"), cl::init(50));
 cl::opt<std::string> target("target", cl::desc("For which chip"), cl::value_desc("chip"),
                             cl::init("sm_100a"));
+cl::opt<bool> proveOnly("prove-only", cl::desc("Stop at the proved placed kernel and run nothing"));
 cl::opt<bool> printModules("print-modules", cl::desc("Print the modules and run nothing"));
 
 constexpr int64_t kHeadDim = 64;
@@ -55,6 +57,7 @@ public:
 
 private:
   mlir::OwningOpRef<mlir::ModuleOp> make(const Schedule &plan);
+  llvm::Error prove(mlir::ModuleOp module);
   llvm::Expected<std::unique_ptr<SimulatedProgram>> compile(mlir::ModuleOp module);
   llvm::Error check(mlir::ModuleOp module, SimulatedProgram &program, int64_t queries,
                     int64_t keys);
@@ -74,6 +77,15 @@ mlir::OwningOpRef<mlir::ModuleOp> Judge::make(const Schedule &plan) {
       &context);
   module->walk([&](attn::ForwardOp op) { op.setScheduleAttr(ScheduleAttr::get(&context, plan)); });
   return module;
+}
+
+llvm::Error Judge::prove(mlir::ModuleOp module) {
+  std::string complaints;
+  mlir::ScopedDiagnosticHandler handler(
+      &context, [&](mlir::Diagnostic &diagnostic) { complaints += "\n     " + diagnostic.str(); });
+  DeviceCompiler compiler(module, lookupTargetAttr(module).getInfo());
+  return failed(compiler.lowerTo(DeviceLevel::T2)) ? llvm::createStringError(complaints)
+                                                   : llvm::Error::success();
 }
 
 llvm::Expected<std::unique_ptr<SimulatedProgram>> Judge::compile(mlir::ModuleOp module) {
@@ -134,6 +146,9 @@ llvm::Error Judge::check(mlir::ModuleOp module, SimulatedProgram &program, int64
 
 llvm::Error Judge::judge(const Schedule &plan) {
   mlir::OwningOpRef<mlir::ModuleOp> module = make(plan);
+  if (proveOnly) {
+    return prove(*module);
+  }
   auto program = compile(*module);
   if (!program) {
     return program.takeError();
@@ -149,6 +164,9 @@ llvm::Error Judge::judge(const Schedule &plan) {
 }
 
 std::string Judge::complaintAbout(const Schedule &plan) {
+  if (proveOnly) {
+    return llvm::toString(prove(*make(plan)));
+  }
   auto program = compile(*make(plan));
   return program ? "" : llvm::toString(program.takeError());
 }
