@@ -7,10 +7,12 @@ one), and says how to wait for it.
 """
 
 import ctypes
+import functools
 import json
 import math
 import os
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -168,8 +170,10 @@ class Jax:
 
     name = "jax-f16"
     has_lse = False
-    # block_q, block_kv, stages: the best of those tried on this chip.
-    TUNING = {64: (64, 128, 2), 128: (64, 128, 2), 256: (64, 64, 2)}
+    # block_q, block_kv, stages that are tried; the first case of a head dimension and
+    # mask decides for all lengths.
+    CANDIDATES = ((64, 128, 2), (64, 64, 4), (64, 256, 2), (64, 64, 2), (128, 128, 2))
+    chosen: dict[tuple[int, bool], tuple[int, int, int]] = {}
 
     def __init__(self, case, tensors):
         try:
@@ -178,22 +182,34 @@ class Jax:
             from jax.experimental.pallas.ops.gpu import attention_mgpu
         except ImportError as error:
             raise Unavailable(str(error)) from error
-        if case.head_dim not in self.TUNING:
-            raise Unavailable("no tuning for this head dimension")
-        block_q, block_kv, stages = self.TUNING[case.head_dim]
-        config = attention_mgpu.TuningConfig(block_q=block_q, block_kv=block_kv, max_concurrent_steps=stages,
-                                             causal=case.causal)
         # The kernel does not scale its scores: q is scaled before.
         arrays = [jnp.from_dlpack(t.to(torch.float16).transpose(1, 2).contiguous())
                   for t in (tensors.q * case.head_dim**-0.5, tensors.k, tensors.v)]
         torch.cuda.synchronize()
-        call = jax.jit(lambda q, k, v: attention_mgpu.attention(q, k, v, config))
-        self.call = lambda: call(*arrays)
-        try:
+        key = (case.head_dim, case.causal)
+        tried, reason = [], "no candidate"
+        for sizes in (self.chosen[key],) if key in self.chosen else self.CANDIDATES:
+            config = attention_mgpu.TuningConfig(block_q=sizes[0], block_kv=sizes[1], max_concurrent_steps=sizes[2],
+                                                 causal=case.causal)
+            call = jax.jit(functools.partial(lambda config, q, k, v: attention_mgpu.attention(q, k, v, config), config))
+            self.call = functools.partial(call, *arrays)
+            try:
+                tried.append((self._seconds(), sizes, self.call))
+            except Exception as error:  # Mosaic raises what its lowering raises
+                reason = f"{type(error).__name__}: {str(error).splitlines()[0]}"
+        if not tried:
+            raise Unavailable(reason)
+        _, self.chosen[key], self.call = min(tried, key=lambda t: t[0])
+
+    def _seconds(self):
+        """Of one run among a few; the first compiles."""
+        self.launch()
+        self.wait()
+        begin = time.perf_counter()
+        for _ in range(6):
             self.launch()
-            self.wait()
-        except Exception as error:  # Mosaic raises what its lowering raises
-            raise Unavailable(f"{type(error).__name__}: {str(error).splitlines()[0]}") from error
+        self.wait()
+        return time.perf_counter() - begin
 
     def launch(self):
         self.result = self.call()

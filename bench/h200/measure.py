@@ -25,7 +25,7 @@ import time
 from pathlib import Path
 
 import torch
-from implementations import PEERS, Case, Ours, Tensors, Unavailable, Yardstick
+from implementations import PEERS, Case, Jax, Ours, Tensors, Unavailable, Yardstick
 
 import fa4
 
@@ -251,7 +251,8 @@ def save(options, machine, rows, failures):
         writer.writerow(fields)
         for row in rows:
             writer.writerow([*(row[f] for f in fields[:-2]), f"{row['tflops']:.1f}", f"{row['spread']:.4f}"])
-    options.log.write_text(json.dumps(dict(machine=machine, rows=rows, failures=failures), indent=1))
+    jax = {f"d{dim} {'causal' if causal else 'full'}": sizes for (dim, causal), sizes in Jax.chosen.items()}
+    options.log.write_text(json.dumps(dict(machine=machine, jax=jax, rows=rows, failures=failures), indent=1))
 
 
 if __name__ == "__main__":

@@ -229,6 +229,8 @@ def _stream_handle(stream: Any, values: Iterable[Any]) -> int:
 
 
 def _torch_stream(torch: Any, device: Any) -> int:
+    if device.type != "cuda":
+        return 0  # who reads the tensor refuses it by name
     # Triton's way too: the public one makes a stream object, ten times as slow.
     raw = getattr(torch._C, "_cuda_getCurrentRawStream", None)
     if raw is not None and device.index is not None:

@@ -195,7 +195,7 @@ def test_torch(good, cuda, torch):
         good.launch(**{**dict(q=q, o=o, n=3, scale=0.5), **change})
         assert "encode" in cuda.calls and "load" not in cuda.calls
     with pytest.raises(fa4.ArgumentError, match="expected 'q' to be in memory of a GPU"):
-        good.launch(q=FakeTorchTensor(0x10000, (2, 300, 64), kind="cpu"), o=o, n=3, scale=0.5)
+        good.launch(q=FakeTorchTensor(0x10000, (2, 300, 64), kind="cpu", index=None), o=o, n=3, scale=0.5)
     with pytest.raises(fa4.ArgumentError, match="but got torch.complex64"):
         good.launch(q=FakeTorchTensor(0x10000, (2, 300, 64), "torch.complex64"), o=o, n=3, scale=0.5)
 

@@ -241,34 +241,32 @@ static Expected<int> judge(const tool::DeviceRun &run, StringRef chip) {
 
 /// Repeats the run and compares every result with the first.
 static Error repeatRuns(tool::DeviceRun &run) {
-  std::vector<std::vector<uint8_t>> first;
-  for (unsigned number = 0; number < std::max(1U, unsigned(repeat)); ++number) {
+  StringMap<std::vector<uint8_t>> first;
+  unsigned runs = std::max(1U, unsigned(repeat));
+  for (unsigned number = 1; number <= runs; ++number) {
     if (Error e = run.run(graph)) {
       return e;
     }
-    if (repeat < 2) {
-      return Error::success();
-    }
-    for (auto [index, given] : enumerate(run.getArguments())) {
-      if (!given.declared->isTensor || given.declared->access == runtime::Access::Read) {
-        first.resize(index + 1);
+    for (const GivenArgument &given : run.getArguments()) {
+      const runtime::Argument &declared = *given.declared;
+      if (runs == 1 || !declared.isTensor || declared.access == runtime::Access::Read) {
         continue;
       }
       Expected<std::vector<uint8_t>> bytes = run.read(given);
       if (!bytes) {
         return bytes.takeError();
       }
-      if (number == 0) {
-        first.resize(index + 1);
-        first[index] = std::move(*bytes);
-      } else if (first[index] != *bytes) {
-        return createStringError("expected run " + Twine(number + 1) +
-                                 " to give the bits of run 1 in '" + given.declared->name +
+      auto [known, isFirst] = first.try_emplace(declared.name, *bytes);
+      if (!isFirst && known->second != *bytes) {
+        return createStringError("expected run " + Twine(number) +
+                                 " to give the bits of run 1 in '" + declared.name +
                                  "', but got others");
       }
     }
   }
-  outs() << repeat << " runs, equal bits\n";
+  if (runs > 1) {
+    outs() << runs << " runs, equal bits\n";
+  }
   return Error::success();
 }
 
