@@ -11,12 +11,38 @@
 
 #include "AsyncOps.h"
 #include "FloatMath.h"
+#include "Races.h"
 
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace llvm;
 using namespace fa4::sim;
+
+void CopyOp::touch(Cluster &cluster, const Target &target, uint64_t bytes, bool write,
+                   bool atomic) {
+  if (Races *detector = cluster.races.get()) {
+    detector->access(*this, target, bytes, write, atomic);
+  }
+}
+
+bool CopyOp::completesAt(Cluster &cluster, uint64_t address) {
+  if (Races *detector = cluster.races.get()) {
+    const Mbarrier *b = findMbarrier(actor(), address, false);
+    if (!b) {
+      return false;
+    }
+    detector->completesAt(*this, *b);
+  }
+  return true;
+}
+
+void fa4::sim::issueCopy(Warp &w, std::unique_ptr<CopyOp> op, RaceKind kind) {
+  if (Races *races = w.cluster->races.get()) {
+    races->issue(*op, kind);
+  }
+  w.cluster->engine.push(std::move(op));
+}
 
 bool CopyOp::resolve(Cluster &cluster, Space space, uint64_t address, uint64_t bytes, Target &out) {
   out = cluster.resolve(*issuer->cta, space, address, bytes, 0, &issuer->lastRegion);

@@ -15,6 +15,7 @@
 #include "AsyncState.h"
 #include "MbarrierOps.h"
 #include "MemoryOps.h"
+#include "RaceShadow.h"
 
 namespace fa4::sim {
 
@@ -38,12 +39,20 @@ protected:
       --group->pendingWrites;
     }
   }
+  /// For the race detector: the operation touches these bytes now, or is about to
+  /// complete at an mbarrier (false after a fault).
+  void touch(Cluster &cluster, const Target &target, uint64_t bytes, bool write,
+             bool atomic = false);
+  bool completesAt(Cluster &cluster, uint64_t address);
   /// Resolves `bytes` at a shared (window) or global address; reports failures.
   bool resolve(Cluster &cluster, Space space, uint64_t address, uint64_t bytes, Target &out);
   /// Copies values and their shadow. Poison may be copied to shared memory, but
   /// not to global memory, where it would be output.
   bool move(const Target &to, const Target &from, uint64_t bytes, bool toGlobal);
 };
+
+/// Tells the race detector, if there is one, and hands the operation over.
+void issueCopy(Warp &w, std::unique_ptr<CopyOp> op, RaceKind kind);
 
 /// How cp.reduce combines; the type decides about floats.
 enum class ReduceOp : uint8_t { Add, Min, Max, Inc, Dec, And, Or, Xor, Invalid };

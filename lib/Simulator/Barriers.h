@@ -61,6 +61,7 @@ struct Mbarrier {
   uint64_t expectedBytes = 0, receivedBytes = 0; ///< of this phase, for reports
   MbarrierEvent events[mbarrierHistory];
   uint64_t eventCount = 0;
+  uint32_t race = 0; ///< its number in the race detector
 
   void record(const MbarrierEvent &e) { events[eventCount++ % mbarrierHistory] = e; }
 };

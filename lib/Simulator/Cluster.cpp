@@ -12,6 +12,7 @@
 
 #include "AsyncState.h"
 #include "Machine.h"
+#include "Races.h"
 #include "TensorMemory.h"
 
 #include "llvm/Support/FormatVariadic.h"
@@ -211,6 +212,9 @@ Cluster::Cluster(Grid &grid, uint64_t index)
     }
     cta.warpgroups.resize(divideCeil(warpCount, 4u));
   }
+  if (grid.races) {
+    races = std::make_unique<Races>(*this, *grid.races);
+  }
 }
 
 Cluster::~Cluster() = default;
@@ -305,6 +309,7 @@ Target Cluster::resolve(Cta &self, Space space, uint64_t address, uint64_t bytes
   }
   t.data = r->storage.data() + (address - r->base);
   t.shadow = r->storage.shadow() + (address - r->base);
+  t.region = r;
   t.readOnly = r->readOnly;
   return t;
 }

@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Machine.h"
+#include "Races.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
@@ -16,6 +17,7 @@
 using namespace llvm;
 using namespace fa4::sim;
 
+AsyncOp::AsyncOp() = default;
 AsyncOp::~AsyncOp() = default;
 
 bool AsyncOp::fault(FaultId id, const Twine &message) {

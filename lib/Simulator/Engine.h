@@ -27,10 +27,12 @@ namespace fa4::sim {
 
 class Cluster;
 class Cta;
+struct RaceTicket;
 enum class FaultId : uint8_t;
 
 class AsyncOp {
 public:
+  AsyncOp();
   virtual ~AsyncOp();
   /// Performs the operation. False after a fault of severity Error.
   virtual bool perform(Cluster &cluster) = 0;
@@ -47,6 +49,7 @@ public:
   const Inst *inst = nullptr;
   Warp *issuer = nullptr;
   LaneMask lane = 0;
+  std::unique_ptr<RaceTicket> races; ///< null unless races are looked for
 
 protected:
   /// Reports with the place of issue; returns false for errors, true for warnings.

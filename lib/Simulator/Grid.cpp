@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Machine.h"
+#include "Races.h"
 #include "TensorMemory.h"
 
 #include "llvm/Support/MathExtras.h"
@@ -35,7 +36,12 @@ static constexpr uint64_t maxShared = 232448;
 
 Grid::Grid(const Kernel &kernel, const Launch &launch, GlobalMemory &memory, const Options &options,
            FaultLog &log)
-    : kernel(kernel), launch(launch), options(options), memory(memory), log(log) {}
+    : kernel(kernel), launch(launch), options(options), memory(memory), log(log) {
+  if (options.races) {
+    races = std::make_unique<GridRaces>();
+  }
+}
+Grid::~Grid() = default;
 
 void Grid::fault(FaultId id, const Twine &message) {
   Fault f;
@@ -279,7 +285,10 @@ bool fa4::sim::runGrid(const Kernel &kernel, const Launch &launch, GlobalMemory 
   if (!grid.prepare()) {
     return false;
   }
-  unsigned count = options.threads ? options.threads : std::thread::hardware_concurrency();
+  // The shadow of global memory is not made for several threads, and a run must be
+  // repeatable.
+  unsigned wanted = options.races ? 1 : options.threads;
+  unsigned count = wanted ? wanted : std::thread::hardware_concurrency();
   count = std::max<uint64_t>(1, std::min<uint64_t>(count, grid.clusterCount));
   Crew crew;
   std::vector<std::thread> threads;

@@ -36,6 +36,8 @@ constexpr size_t laneAlignment = 64;
 struct TensorMemory;
 struct BulkGroups;
 struct WarpgroupState;
+class GridRaces;
+class Races;
 
 /// Why a fragment waits; for the wait-for graph.
 enum class WaitKind : uint8_t {
@@ -228,7 +230,8 @@ constexpr unsigned smCount = 132;
 struct Target {
   uint8_t *data = nullptr;
   uint8_t *shadow = nullptr;
-  Cta *owner = nullptr; ///< shared memory: whose
+  Cta *owner = nullptr;           ///< shared memory: whose
+  const Region *region = nullptr; ///< global memory
   bool readOnly = false;
   FaultId fault = FaultId::OobGlobal; ///< when data is null
 };
@@ -243,7 +246,8 @@ public:
   uint64_t changes = 1; ///< moves when any state that a poll can see changes
   std::mt19937_64 random;
   ClusterBarrier barrier;
-  bool cancelSeen = false; ///< a failed cluster launch request was observed
+  bool cancelSeen = false;      ///< a failed cluster launch request was observed
+  std::unique_ptr<Races> races; ///< null unless races are looked for
 
   Cluster(Grid &grid, uint64_t index);
   ~Cluster();
@@ -300,9 +304,11 @@ public:
   uint64_t sharedBytes = 0;     ///< static + dynamic, from the data start
   uint64_t dynamicOffset = 0;   ///< of dynamic memory
   uint32_t launchRegisters = 0; ///< per thread, 0 = unknown
+  std::unique_ptr<GridRaces> races;
 
   Grid(const Kernel &kernel, const Launch &launch, GlobalMemory &memory, const Options &options,
        FaultLog &log);
+  ~Grid();
 
   /// Checks the launch and lays memory out; reports and returns false if illegal.
   bool prepare();

@@ -19,6 +19,9 @@ namespace fa4::sim {
 /// The state space that modifiers and the kind of symbol name.
 Space spaceOf(const Decoder &d, SymbolSpace symbol);
 
+/// The memory order of an instruction, as InstFlags.
+uint16_t orderOf(const Decoder &d);
+
 /// UNINIT-SMEM or UNINIT-GLOBAL.
 FaultId uninitFault(Space space);
 

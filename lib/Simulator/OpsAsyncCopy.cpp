@@ -10,6 +10,7 @@
 
 #include "AsyncOps.h"
 #include "Lanes.h"
+#include "Races.h"
 
 using namespace llvm;
 using namespace fa4::sim;
@@ -32,9 +33,15 @@ public:
       if (!resolve(cluster, toSpace, to[l], bytes, dst)) {
         return false;
       }
-      if (sourceBytes[l] != 0 && (!resolve(cluster, fromSpace, from[l], sourceBytes[l], src) ||
-                                  !move(dst, src, sourceBytes[l], false))) {
-        return false;
+      touch(cluster, dst, bytes, /*write=*/true);
+      if (sourceBytes[l] != 0) {
+        if (!resolve(cluster, fromSpace, from[l], sourceBytes[l], src)) {
+          return false;
+        }
+        touch(cluster, src, sourceBytes[l], /*write=*/false);
+        if (!move(dst, src, sourceBytes[l], false)) {
+          return false;
+        }
       }
       std::memset(dst.data + sourceBytes[l], 0, bytes - sourceBytes[l]);
       std::memset(dst.shadow + sourceBytes[l], shadowValid, bytes - sourceBytes[l]);
@@ -61,7 +68,18 @@ public:
     }
     return true;
   }
-  bool perform(Cluster &) override { return mbarrierArrive(actor(), mbarrier, 1); }
+  bool perform(Cluster &cluster) override {
+    if (Races *detector = cluster.races.get()) {
+      const Mbarrier *b = findMbarrier(actor(), mbarrier, true);
+      if (!b) {
+        return false;
+      }
+      detector->copiesArrive(*issuer, *b, copies);
+    }
+    return mbarrierArrive(actor(), mbarrier, 1);
+  }
+
+  uint32_t copies = 0; ///< issued before, for the race detector
 };
 } // namespace
 
@@ -118,7 +136,7 @@ static Step execCopy(Warp &w, const Inst &i, LaneMask m) {
     ++op->groups[l]->pendingReads;
     ++op->groups[l]->pendingWrites;
   }
-  w.cluster->engine.push(std::move(op));
+  issueCopy(w, std::move(op), RaceKind::ThreadCopy);
   return Step::Next;
 }
 
@@ -154,6 +172,9 @@ static Step execCommit(Warp &w, const Inst &i, LaneMask m) {
   for (LaneMask left = m; left != 0; left &= left - 1) {
     groupsOf(w).copy[__builtin_ctz(left)].commit();
   }
+  if (Races *races = w.cluster->races.get()) {
+    races->commitCopies(w);
+  }
   return Step::Next;
 }
 
@@ -165,6 +186,9 @@ static Step execWait(Warp &w, const Inst &i, LaneMask m) {
     if (i.aux ? !q.idle() : !q.done(i.imm, false)) {
       return w.block(WaitKind::CopyGroup);
     }
+  }
+  if (Races *races = w.cluster->races.get()) {
+    i.aux ? races->waitAllCopies(w) : races->waitCopies(w, i.imm);
   }
   return Step::Next;
 }
@@ -188,6 +212,9 @@ static Step execArrive(Warp &w, const Inst &i, LaneMask m) {
     }
     // Without .noinc the arrival is added to the phase first.
     b->pending += i.aux ? 0 : 1;
+    if (Races *races = w.cluster->races.get()) {
+      op->copies = races->copiesSoFar(w);
+    }
     w.cluster->engine.push(std::move(op));
   }
   return Step::Next;

@@ -279,7 +279,7 @@ static void decodeAtomic(Decoder &d, bool returns) {
   }
   x->space = spaceOf(d, d.setAddress(address));
   d.inst.exec = execAtom;
-  d.inst.flags |= SwitchPoint;
+  d.inst.flags |= SwitchPoint | OrderStrong | orderOf(d);
   d.emit();
 }
 

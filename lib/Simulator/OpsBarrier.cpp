@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Lanes.h"
+#include "Races.h"
 
 using namespace llvm;
 using namespace fa4::sim;
@@ -38,7 +39,11 @@ static bool uniformValue(Warp &w, const Inst &i, Reg r, LaneMask m, const char *
   return true;
 }
 
-static void completeBarrier(Cluster &cluster, NamedBarrier &b) {
+static void completeBarrier(Warp &w, unsigned id) {
+  NamedBarrier &b = w.cta->barriers[id];
+  if (Races *races = w.cluster->races.get()) {
+    races->namedDone(*w.cta, id);
+  }
   ++b.generation;
   b.resultPop = b.popCount;
   b.resultAnd = b.andAll;
@@ -48,7 +53,7 @@ static void completeBarrier(Cluster &cluster, NamedBarrier &b) {
   b.popCount = 0;
   b.andAll = true;
   b.orAny = false;
-  cluster.event();
+  w.cluster->event();
 }
 
 static void writeReduction(Warp &w, const Inst &i, const NamedBarrier &b) {
@@ -131,9 +136,12 @@ static Step execBar(Warp &w, const Inst &i, LaneMask m) {
     b.andAll &= v == m;
     b.orAny |= v != 0;
   }
+  if (Races *races = w.cluster->races.get()) {
+    races->namedArrive(w, id, kind != BarKind::Arrive);
+  }
   uint64_t generation = b.generation;
   if (b.arrived == b.expected) {
-    completeBarrier(*w.cluster, b);
+    completeBarrier(w, id);
     if (kind == BarKind::Red) {
       writeReduction(w, i, b);
     }
@@ -193,12 +201,24 @@ static uint64_t liveThreads(Cluster &c) {
   return n;
 }
 
+static void completeClusterBarrier(Cluster &c) {
+  ++c.barrier.generation;
+  c.barrier.arrived = 0;
+  if (c.races) {
+    c.races->clusterDone();
+  }
+}
+
+namespace {
+enum ClusterFlags : uint32_t { Aligned = 1, RelaxedArrive = 2 };
+} // namespace
+
 static Step execClusterArrive(Warp &w, const Inst &i, LaneMask m) {
   Step waiting;
-  if (i.aux && !w.gatherAll(i, m, waiting)) {
+  if ((i.aux & Aligned) && !w.gatherAll(i, m, waiting)) {
     return waiting;
   }
-  m = i.aux ? w.live : m;
+  m = i.aux & Aligned ? w.live : m;
   ClusterBarrier &b = w.cluster->barrier;
   for (LaneMask left = m; left != 0; left &= left - 1) {
     unsigned l = __builtin_ctz(left);
@@ -209,10 +229,12 @@ static Step execClusterArrive(Warp &w, const Inst &i, LaneMask m) {
     w.clusterArrived[l] = b.generation + 1;
   }
   b.arrived += __builtin_popcount(m);
+  if (Races *races = w.cluster->races.get()) {
+    races->clusterArrive(w, i.aux & RelaxedArrive);
+  }
   w.cluster->event();
   if (b.arrived >= liveThreads(*w.cluster)) {
-    ++b.generation;
-    b.arrived = 0;
+    completeClusterBarrier(*w.cluster);
   }
   return Step::Next;
 }
@@ -226,8 +248,7 @@ static Step execClusterWait(Warp &w, const Inst &i, LaneMask m) {
   ClusterBarrier &b = w.cluster->barrier;
   // Exited threads do not count, so an exit may complete the barrier.
   if (b.arrived != 0 && b.arrived >= liveThreads(*w.cluster)) {
-    ++b.generation;
-    b.arrived = 0;
+    completeClusterBarrier(*w.cluster);
     w.cluster->event();
   }
   for (LaneMask left = m; left != 0; left &= left - 1) {
@@ -240,12 +261,15 @@ static Step execClusterWait(Warp &w, const Inst &i, LaneMask m) {
       return w.block(WaitKind::ClusterBarrier);
     }
   }
+  if (Races *races = w.cluster->races.get()) {
+    races->clusterWait(w);
+  }
   return Step::Next;
 }
 
 static void decodeClusterArrive(Decoder &d) {
   d.inst.exec = execClusterArrive;
-  d.inst.aux = d.has("aligned");
+  d.inst.aux = (d.has("aligned") ? Aligned : 0) | (d.has("relaxed") ? RelaxedArrive : 0);
   d.inst.flags |= SwitchPoint;
   d.emit();
 }

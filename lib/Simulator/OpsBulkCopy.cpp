@@ -12,6 +12,7 @@
 #include "AsyncOps.h"
 #include "FunctionDecoder.h"
 #include "Lanes.h"
+#include "Races.h"
 
 #include "llvm/Support/FormatVariadic.h"
 
@@ -76,6 +77,8 @@ bool BulkCopy::perform(Cluster &cluster) {
       return false;
     }
     bool ok = true;
+    touch(cluster, src, bytes, /*write=*/false);
+    touch(cluster, dst, bytes, /*write=*/true, x->reduce != ReduceOp::Invalid);
     if (x->reduce != ReduceOp::Invalid) {
       ok = combine(dst, src);
     } else if (x->byteMask) {
@@ -106,9 +109,12 @@ bool BulkCopy::perform(Cluster &cluster) {
     uint64_t window = uint64_t(rank) << sharedRankShift;
     uint64_t address = x->multicast ? (window | (to & inWindow)) : to;
     uint64_t barrier = x->multicast ? (window | (mbarrier & inWindow)) : mbarrier;
-    if (!resolve(cluster, Space::SharedCluster, address, bytes, dst)) {
+    if (!resolve(cluster, Space::SharedCluster, address, bytes, dst) ||
+        !completesAt(cluster, barrier)) {
       return false;
     }
+    touch(cluster, src, bytes, /*write=*/false);
+    touch(cluster, dst, bytes, /*write=*/true, x->reduce != ReduceOp::Invalid);
     bool ok = x->reduce != ReduceOp::Invalid ? combine(dst, src) : move(dst, src, bytes, false);
     if (!ok || !mbarrierCompleteTx(actor(), barrier, bytes)) {
       return false;
@@ -183,7 +189,7 @@ static Step execBulk(Warp &w, const Inst &i, LaneMask m) {
                            .str());
       }
     }
-    w.cluster->engine.push(std::move(op));
+    issueCopy(w, std::move(op), toGroup ? RaceKind::BulkGroup : RaceKind::Bulk);
   }
   return Step::Next;
 }
@@ -289,7 +295,11 @@ static Step execCommit(Warp &w, const Inst &, LaneMask m) {
     w.bulk = std::make_unique<BulkGroups>();
   }
   for (LaneMask left = m; left != 0; left &= left - 1) {
-    w.bulk->bulk[__builtin_ctz(left)].commit();
+    unsigned lane = __builtin_ctz(left);
+    w.bulk->bulk[lane].commit();
+    if (Races *races = w.cluster->races.get()) {
+      races->commitBulk(w, lane);
+    }
   }
   return Step::Next;
 }
@@ -315,6 +325,11 @@ static Step execWait(Warp &w, const Inst &i, LaneMask m) {
   for (LaneMask left = m; left != 0; left &= left - 1) {
     if (!w.bulk->bulk[__builtin_ctz(left)].done(i.imm, i.aux)) {
       return w.block(WaitKind::BulkGroup);
+    }
+  }
+  if (Races *races = w.cluster->races.get()) {
+    for (LaneMask left = m; left != 0; left &= left - 1) {
+      races->waitBulk(w, __builtin_ctz(left), i.imm, i.aux);
     }
   }
   w.fragment().stage = 0;

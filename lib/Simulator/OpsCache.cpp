@@ -22,7 +22,7 @@ static Step execPrefetch(Warp &w, const Inst &i, LaneMask m) {
   for (LaneMask left = m; left != 0; left &= left - 1) {
     unsigned l = __builtin_ctz(left);
     uint8_t *shadow;
-    if (!w.access(i, Space(i.aux), address[l], 1, Access::Read, l, shadow)) {
+    if (!w.access(i, Space(i.aux), address[l], 1, Access::Hint, l, shadow)) {
       return Step::Stop;
     }
   }

@@ -96,9 +96,10 @@ public:
   bool perform(Cluster &cluster) override {
     unsigned size = x->values.size() * x->elementBytes;
     Target t;
-    if (!resolve(cluster, Space::SharedCluster, to, size, t)) {
+    if (!resolve(cluster, Space::SharedCluster, to, size, t) || !completesAt(cluster, mbarrier)) {
       return false;
     }
+    touch(cluster, t, size, /*write=*/true, x->reduce != ReduceOp::Invalid);
     for (unsigned k = 0; k < size; ++k) {
       if (t.shadow[k] == shadowBarrier) {
         return fault(FaultId::MbOverwrite,
@@ -154,7 +155,7 @@ static Step execRemote(Warp &w, const Inst &i, LaneMask m) {
       std::memcpy(op->bytes + k * x.elementBytes, &v, x.elementBytes);
       op->poisoned |= (x.elementBytes == 8 ? w.poisonWide(r) : w.poisonIn(r)) >> l & 1;
     }
-    w.cluster->engine.push(std::move(op));
+    issueCopy(w, std::move(op), RaceKind::Remote);
   }
   return Step::Next;
 }
@@ -212,9 +213,11 @@ public:
     for (uint64_t rank = first; rank <= last; ++rank) {
       Target t;
       uint64_t window = rank << sharedRankShift;
-      if (!resolve(cluster, Space::SharedCluster, window | (to & inWindow), 16, t)) {
+      if (!resolve(cluster, Space::SharedCluster, window | (to & inWindow), 16, t) ||
+          !completesAt(cluster, window | (mbarrier & inWindow))) {
         return false;
       }
+      touch(cluster, t, 16, /*write=*/true);
       std::memcpy(t.data, response, 16);
       std::memset(t.shadow, shadowValid, 16);
       if (!mbarrierCompleteTx(actor(), window | (mbarrier & inWindow), 16)) {
@@ -263,7 +266,7 @@ static Step execTryCancel(Warp &w, const Inst &i, LaneMask m) {
       op->response[2] = index / nx % ny * g.clusterSize[1];
       op->response[3] = index / nx / ny * g.clusterSize[2];
     }
-    w.cluster->engine.push(std::move(op));
+    issueCopy(w, std::move(op), RaceKind::Bulk);
   }
   return Step::Next;
 }

@@ -13,6 +13,7 @@
 #include "FunctionDecoder.h"
 #include "Lanes.h"
 #include "MbarrierOps.h"
+#include "Races.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -63,6 +64,12 @@ Mbarrier *fa4::sim::findMbarrier(const Actor &a, uint64_t address, bool ownOnly,
            formatv("expected an initialised mbarrier, but got {0:x}", address).str());
     return nullptr;
   }
+  if (Races *races = w.cluster->races.get(); races && !races->sees(w, *m)) {
+    report(a, FaultId::MbVisible,
+           "expected the initialisation of the mbarrier to be ordered before its use, but got no "
+           "barrier behind it (for another CTA: fence.mbarrier_init and a cluster barrier)");
+    return nullptr;
+  }
   if (owner) {
     *owner = cta;
   }
@@ -77,6 +84,9 @@ static void testPhase(Cluster &cluster, Mbarrier &m) {
   m.pending = m.expected;
   m.expectedBytes = m.receivedBytes = 0;
   m.observed = false;
+  if (Races *races = cluster.races.get()) {
+    races->phaseDone(m);
+  }
   cluster.event();
 }
 
@@ -203,6 +213,9 @@ static Step execInit(Warp &w, const Inst &i, LaneMask m) {
     Mbarrier &b = w.cta->mbarriers.create(offset);
     b = Mbarrier();
     b.expected = b.pending = count;
+    if (Races *races = w.cluster->races.get()) {
+      races->initBarrier(w, b);
+    }
     record(a, b, MbarrierEvent::Init, count);
     w.cluster->event();
     return true;
@@ -227,7 +240,14 @@ static Step execInval(Warp &w, const Inst &i, LaneMask m) {
 }
 
 namespace {
-enum ArriveFlags : uint32_t { HasCount = 1, ExpectTx = 2, NoComplete = 4, Drop = 8, OwnOnly = 16 };
+enum ArriveFlags : uint32_t {
+  HasCount = 1,
+  ExpectTx = 2,
+  NoComplete = 4,
+  Drop = 8,
+  OwnOnly = 16,
+  Relaxed = 32
+};
 } // namespace
 
 static Step execArrive(Warp &w, const Inst &i, LaneMask m) {
@@ -235,6 +255,8 @@ static Step execArrive(Warp &w, const Inst &i, LaneMask m) {
   if (!w.checkUsed(i, i.b, false, m, "the count")) {
     return Step::Stop;
   }
+  const Mbarrier *joined = nullptr;
+  uint64_t phase = 0;
   Step s = eachLane(w, i, m, [&](const Actor &a, uint64_t address, unsigned l) {
     uint32_t operand = w.in<uint32_t>(i.b)[l];
     uint32_t count = (flags & HasCount) ? operand : 1;
@@ -256,6 +278,18 @@ static Step execArrive(Warp &w, const Inst &i, LaneMask m) {
                           Twine(count));
       }
       b->expected -= count;
+    }
+    if (Races *races = w.cluster->races.get()) {
+      Mbarrier *b = findMbarrier(a, address, own);
+      if (!b) {
+        return false;
+      }
+      // Lanes of one instruction say the same until the phase moves.
+      if (b != joined || b->phase != phase) {
+        races->arrive(w, *b, flags & Relaxed);
+        joined = b;
+        phase = b->phase;
+      }
     }
     uint64_t state = 0;
     if (!mbarrierArrive(a, address, count, own, &state, flags & NoComplete)) {
@@ -288,7 +322,7 @@ static void decodeArrive(Decoder &d) {
   d.setAddress(address);
   d.inst.b = count > address + 1 ? d.src(address + 1, 32) : d.function->constant(1, 0, 32);
   d.inst.aux = (hasCount ? HasCount : 0) | (expect ? ExpectTx : 0) |
-               (d.has("noComplete") ? NoComplete : 0) |
+               (d.has("noComplete") ? NoComplete : 0) | (d.has("relaxed") ? Relaxed : 0) |
                (d.source->hasModifier("arrive_drop") ? Drop : 0) |
                (cluster || !(d.has("shared") || d.has("shared::cta")) ? 0 : OwnOnly);
   d.inst.exec = execArrive;
@@ -316,7 +350,7 @@ static void decodeExpect(Decoder &d) {
 }
 
 namespace {
-enum WaitFlags : uint32_t { Parity = 1, Blocking = 2 };
+enum WaitFlags : uint32_t { Parity = 1, Blocking = 2, RelaxedWait = 4 };
 } // namespace
 
 static Step execWait(Warp &w, const Inst &i, LaneMask m) {
@@ -327,6 +361,7 @@ static Step execWait(Warp &w, const Inst &i, LaneMask m) {
     return Step::Stop;
   }
   LaneMask done = 0;
+  SmallVector<Mbarrier *, 2> seen;
   uint64_t wanted = 0, object = 0;
   Mbarrier *last = nullptr;
   for (LaneMask left = m; left != 0; left &= left - 1) {
@@ -345,6 +380,9 @@ static Step execWait(Warp &w, const Inst &i, LaneMask m) {
     if (complete) {
       done |= LaneMask(1) << l;
       b->observed = true;
+      if (!is_contained(seen, b)) {
+        seen.push_back(b);
+      }
     } else {
       wanted = b->phase;
     }
@@ -358,6 +396,11 @@ static Step execWait(Warp &w, const Inst &i, LaneMask m) {
   if (done != m && done == 0 && (i.aux & Blocking) && !f.timedOut) {
     f.stage = 1;
     return w.block(WaitKind::Mbarrier, object, wanted);
+  }
+  if (Races *races = w.cluster->races.get()) {
+    for (const Mbarrier *b : seen) {
+      races->wait(w, *b, i.aux & RelaxedWait);
+    }
   }
   f.stage = 0;
   f.timedOut = false;
@@ -378,7 +421,8 @@ static void decodeWait(Decoder &d) {
   if (d.operandCount() == 4) {
     d.inst.c = d.src(3, 32);
   }
-  d.inst.aux = (parity ? Parity : 0) | (blocking ? Blocking : 0);
+  d.inst.aux =
+      (parity ? Parity : 0) | (blocking ? Blocking : 0) | (d.has("relaxed") ? RelaxedWait : 0);
   d.inst.exec = execWait;
   d.inst.flags |= SwitchPoint;
   d.emit();

@@ -162,6 +162,15 @@ Space fa4::sim::spaceOf(const Decoder &d, SymbolSpace symbol) {
   return d.has("global") || d.has("const") ? Space::Global : Space::Generic;
 }
 
+uint16_t fa4::sim::orderOf(const Decoder &d) {
+  bool acquires = d.has("acquire") || d.has("acq_rel") || d.has("sc");
+  bool releases = d.has("release") || d.has("acq_rel") || d.has("sc");
+  bool strong = acquires || releases || d.has("relaxed") || d.has("volatile") || d.has("mmio");
+  unsigned scope = d.has("cta") ? 0 : d.has("cluster") ? 1 : 2;
+  return (strong ? OrderStrong : 0) | (acquires ? OrderAcquire : 0) |
+         (releases ? OrderRelease : 0) | scope * OrderScopeUnit;
+}
+
 static void decodeAccess(Decoder &d, bool store) {
   auto *x = d.extra<AccessExtra>();
   unsigned value = store ? 1 : 0, address = store ? 0 : 1;
@@ -187,7 +196,7 @@ static void decodeAccess(Decoder &d, bool store) {
   }
   x->space = spaceOf(d, d.setAddress(address));
   d.inst.exec = store ? execStore : execLoad;
-  d.inst.flags |= SwitchPoint;
+  d.inst.flags |= SwitchPoint | orderOf(d);
   d.emit();
 }
 

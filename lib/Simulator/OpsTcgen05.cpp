@@ -12,9 +12,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "MbarrierOps.h"
+#include "Races.h"
 #include "Tcgen05.h"
 #include "TensorOperands.h"
 
+#include "llvm/ADT/Hashing.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace llvm;
@@ -56,6 +58,7 @@ private:
   bool checkAccumulator();
   bool readAccumulator(MutableArrayRef<uint32_t> c);
   void writeAccumulator(ArrayRef<uint32_t> result);
+  void judge(Races &races);
   /// Places of all rows in `column`; within each half of the columns the next column
   /// of the accumulator is the next one of the memory.
   void findRows(unsigned column, SmallVectorImpl<AccumulatorPlace> &rows) const {
@@ -103,7 +106,7 @@ bool MmaOp::readPanel(TensorPanel &panel, uint64_t bits, bool mnMajor, const cha
   unsigned each = panel.rows() / ctas;
   for (unsigned number = 0; number < ctas; ++number) {
     auto report = [&](FaultId id, const Twine &message) { return fault(id, message); };
-    if (!fillPanel(panel, number * each, each, *descriptor, mnMajor, *members[number], name,
+    if (!fillPanel(*this, panel, number * each, each, *descriptor, mnMajor, *members[number], name,
                    report)) {
       return false;
     }
@@ -215,6 +218,47 @@ void MmaOp::writeAccumulator(ArrayRef<uint32_t> result) {
   });
 }
 
+/// Tells the race detector what the operation touches in tensor memory; its operands
+/// were found to lie there.
+void MmaOp::judge(Races &races) {
+  // Operations of one accumulator and shape are ordered by any pipe; bit 0 is free.
+  auto key = hash_combine(d, shape.m, shape.n, unsigned(shape.d));
+  Races::tag(*this, uint32_t(size_t(key)) << 1);
+  auto each = [&](uint32_t (&lanes)[2][kRaceQuarters], unsigned column, bool write) {
+    for (unsigned number = 0; number < ctas; ++number) {
+      for (unsigned quarter = 0; quarter < kRaceQuarters; ++quarter) {
+        races.tensorAccess(*this, *members[number], column, quarter, lanes[number][quarter], write);
+      }
+    }
+  };
+  if (x.aInTensorMemory) {
+    uint32_t lanes[2][kRaceQuarters] = {};
+    for (unsigned row = 0; row < shape.m; ++row) {
+      AccumulatorPlace at = accumulatorPlace(ctas, shape.m, shape.n, row, 0);
+      unsigned lane = at.lane + tmemLane(a);
+      lanes[at.cta][lane / kRaceCellLanes] |= 1u << lane % kRaceCellLanes;
+    }
+    unsigned width = shape.k * containerBits(shape.a) / 32;
+    for (unsigned column = 0; column < width; ++column) {
+      each(lanes, tmemColumn(a) + column, /*write=*/false);
+    }
+  }
+  SmallVector<AccumulatorPlace, 128> rows;
+  for (unsigned first : {0u, shape.n / 2}) {
+    uint32_t lanes[2][kRaceQuarters] = {};
+    findRows(first, rows);
+    for (AccumulatorPlace at : rows) {
+      unsigned bit = at.cta * kTmemLanes + at.lane;
+      if (!(disable[bit / 32] >> (bit % 32) & 1)) {
+        lanes[at.cta][at.lane / kRaceCellLanes] |= 1u << at.lane % kRaceCellLanes;
+      }
+    }
+    for (unsigned column = 0; column < shape.n / 2; ++column) {
+      each(lanes, rows.front().column + column, /*write=*/true);
+    }
+  }
+}
+
 bool MmaOp::perform(Cluster &cluster) {
   Expected<InstructionDescriptor> decoded = decodeInstructionDescriptor(x.kind, ctas, instruction);
   if (!decoded) {
@@ -243,6 +287,9 @@ bool MmaOp::perform(Cluster &cluster) {
   TensorPanel right(TensorPanel::Role::B, shape.b, shape.n, shape.k);
   if (!readLeft(left) || !readPanel(right, bDescriptor, shape.bMnMajor, "B")) {
     return false;
+  }
+  if (cluster.races) {
+    judge(*cluster.races);
   }
   if (shape.negateA) {
     left.negate();
@@ -277,7 +324,11 @@ public:
   const char *describe() const override { return "tcgen05.commit"; }
   bool usesTensorMemory() const override { return false; }
 
+  uint32_t issued = 0; ///< operations that it tracks, for the race detector
+
 private:
+  bool arrive(Cluster &cluster, uint64_t at);
+
   uint64_t address;
   uint32_t mask;
   bool multicast;
@@ -285,10 +336,21 @@ private:
 
 } // namespace
 
-bool CommitOp::perform(Cluster &cluster) {
+bool CommitOp::arrive(Cluster &cluster, uint64_t at) {
   Actor actor{issuer, inst, lane};
+  if (Races *detector = cluster.races.get()) {
+    const Mbarrier *b = findMbarrier(actor, at, false);
+    if (!b) {
+      return false;
+    }
+    detector->commitArrive(*issuer, countr_zero(lane), *b, issued);
+  }
+  return mbarrierArrive(actor, at, 1);
+}
+
+bool CommitOp::perform(Cluster &cluster) {
   if (!multicast) {
-    return mbarrierArrive(actor, address, 1);
+    return arrive(cluster, address);
   }
   uint64_t offset = address & ((uint64_t(1) << sharedRankShift) - 1);
   for (uint32_t left = mask; left != 0; left &= left - 1) {
@@ -297,7 +359,7 @@ bool CommitOp::perform(Cluster &cluster) {
       return fault(FaultId::CtaRange,
                    "expected the mask to name CTAs of the cluster, but got rank " + Twine(rank));
     }
-    if (!mbarrierArrive(actor, (uint64_t(rank) << sharedRankShift) + offset, 1)) {
+    if (!arrive(cluster, (uint64_t(rank) << sharedRankShift) + offset)) {
       return false;
     }
   }
@@ -318,6 +380,9 @@ static Step execCommit(Warp &w, const Inst &i, LaneMask m) {
     op->inst = &i;
     op->issuer = &w;
     op->lane = LaneMask(1) << lane;
+    if (Races *races = w.cluster->races.get()) {
+      op->issued = races->issuedSoFar(w, lane);
+    }
     w.cluster->engine.push(std::move(op));
   }
   ++w.cluster->changes;
@@ -383,6 +448,9 @@ static Step execMma(Warp &w, const Inst &i, LaneMask m) {
     }
     op->disable[word] = w.in<uint32_t>(x.disable[word])[lane];
   }
+  if (Races *races = w.cluster->races.get()) {
+    races->issue(*op, RaceKind::Mma);
+  }
   w.cluster->engine.push(std::move(op));
   ++w.cluster->changes;
   return Step::Next;
@@ -439,11 +507,17 @@ static void decodeMma(Decoder &d) {
   d.emit();
 }
 
-/// Loads and stores act at once and the pipe keeps its order, so a fence has
-/// nothing to order.
-static Step execFence(Warp &, const Inst &, LaneMask) { return Step::Next; }
+/// Loads and stores act at once and the pipe keeps its order, so a fence matters
+/// to the race detector alone.
+static Step execFence(Warp &w, const Inst &i, LaneMask) {
+  if (Races *races = w.cluster->races.get()) {
+    races->fenceTensor(w, /*before=*/i.aux);
+  }
+  return Step::Next;
+}
 
 static void decodeFence(Decoder &d) {
+  d.inst.aux = d.source->hasModifier("fence::before_thread_sync");
   d.inst.exec = execFence;
   d.emit();
 }

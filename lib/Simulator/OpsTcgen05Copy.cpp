@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Races.h"
 #include "Tcgen05.h"
 #include "TensorOperands.h"
 
@@ -76,12 +77,20 @@ bool TmemCopyOp::copy(Cta &member, const MatrixDescriptor &source) {
                          member.tmem ? member.tmem->describeAllocations() : "none")
                      .str());
   }
+  if (Races *detector = member.cluster.races.get()) {
+    for (unsigned column = first; column < first + x.columns; ++column) {
+      for (unsigned quarter = 0; quarter < kRaceQuarters; ++quarter) {
+        detector->tensorAccess(*this, member, column, quarter, allLanes, /*write=*/true);
+      }
+    }
+  }
   constexpr unsigned cellsPerPiece = kPieceBytes / 4;
   auto report = [&](FaultId id, const Twine &message) { return fault(id, message); };
   for (unsigned row = 0; row < x.rows; ++row) {
     for (unsigned column = 0; column < x.columns; column += cellsPerPiece) {
       uint32_t address = source.elementAddress(/*mnMajor=*/false, /*bytes=*/4, row, column);
-      const uint8_t *piece = sharedPiece(member, address, "of the copy", row, column, report);
+      const uint8_t *piece =
+          sharedPiece(*this, member, address, "of the copy", row, column, report);
       if (!piece) {
         return false;
       }
@@ -137,6 +146,10 @@ static Step execCopy(Warp &w, const Inst &i, LaneMask m) {
   op->lane = m;
   op->target = uint32_t(target[lane]);
   op->descriptor = w.in<uint64_t>(x.descriptor)[lane];
+  if (Races *races = w.cluster->races.get()) {
+    races->issue(*op, RaceKind::Mma);
+    races->tag(*op, kCopyTag);
+  }
   w.cluster->engine.push(std::move(op));
   ++w.cluster->changes;
   return Step::Next;

@@ -156,10 +156,15 @@ bool TensorCopy::load(Cluster &cluster, const TensorMap &map, uint64_t address) 
       if (!ok) {
         return;
       }
+      touch(cluster, to, piece, /*write=*/true);
       if (run.inside) {
         Target from;
-        ok = resolve(cluster, Space::Global, run.global + at, piece, from) &&
-             move(to, from, piece, false);
+        ok = resolve(cluster, Space::Global, run.global + at, piece, from);
+        if (!ok) {
+          return;
+        }
+        touch(cluster, from, piece, /*write=*/false);
+        ok = move(to, from, piece, false);
         for (uint32_t k = 0; ok && element == 4 && k < piece; k += element) {
           uint32_t bits;
           std::memcpy(&bits, to.data + k, element);
@@ -212,6 +217,8 @@ bool TensorCopy::store(Cluster &cluster, const TensorMap &map) {
       if (!ok) {
         return;
       }
+      touch(cluster, from, piece, /*write=*/false);
+      touch(cluster, to, piece, /*write=*/true, x->route == TensorRoute::Reduce);
       if (x->route == TensorRoute::Store) {
         ok = move(to, from, piece, true);
       } else {
@@ -258,7 +265,8 @@ bool TensorCopy::perform(Cluster &cluster) {
                          : x->multicast ? rank
                                         : barrierRank;
     uint64_t barrier = signalled << sharedRankShift | (mbarrier & inWindow);
-    if (!load(cluster, map, address) || !mbarrierCompleteTx(actor(), barrier, map.boxBytes())) {
+    if (!completesAt(cluster, barrier) || !load(cluster, map, address) ||
+        !mbarrierCompleteTx(actor(), barrier, map.boxBytes())) {
       return false;
     }
   }
@@ -328,7 +336,7 @@ static Step execTensor(Warp &w, const Inst &i, LaneMask m) {
                            Twine(signalled->rank) + " and " + Twine(target->rank));
       }
     }
-    w.cluster->engine.push(std::move(op));
+    issueCopy(w, std::move(op), load ? RaceKind::Bulk : RaceKind::BulkGroup);
   }
   return Step::Next;
 }

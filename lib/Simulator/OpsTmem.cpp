@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "MemoryOps.h"
+#include "Races.h"
 #include "Tcgen05.h"
 
 #include "llvm/Support/FormatVariadic.h"
@@ -223,6 +224,9 @@ static Step execDeallocate(Warp &w, const Inst &i, LaneMask m) {
     }
   }
   memory.allocations.erase(match);
+  if (Races *races = w.cluster->races.get()) {
+    races->deallocate(w, i, address, columns);
+  }
   w.cluster->event();
   return Step::Next;
 }
@@ -309,6 +313,35 @@ static void loadColumns(Warp &w, const TmemExtra &x, const TensorMemory &memory,
   }
 }
 
+/// Tells the race detector, if there is one, which cells an access touches.
+static void judge(Warp &w, const Inst &i, const TmemExtra &x, uint32_t lane, uint32_t column,
+                  bool write) {
+  Races *races = w.cluster->races.get();
+  if (!races) {
+    return;
+  }
+  races->beginTensorAccess(w, write);
+  unsigned cells = x.halves ? 2 : 1;
+  if (x.shape == TmemShape::S32x32b) {
+    for (unsigned c = 0; c < x.regs.size() * cells; ++c) {
+      races->tensorAccess(w, i, column + c, allLanes, write);
+    }
+    return;
+  }
+  SmallDenseMap<uint32_t, uint32_t, 64> lanes; // by column
+  for (unsigned index = 0; index < x.regs.size(); ++index) {
+    for (unsigned l = 0; l < warpLanes; ++l) {
+      TmemCell cell = tmemCell(x.shape, l, index, x.split);
+      for (unsigned half = 0; half < cells; ++half) {
+        lanes[column + cell.column * cells + half] |= 1u << (lane + cell.row) % kRaceCellLanes;
+      }
+    }
+  }
+  for (auto [at, mask] : lanes) {
+    races->tensorAccess(w, i, at, mask, write);
+  }
+}
+
 static Step execLoad(Warp &w, const Inst &i, LaneMask m) {
   const auto &x = *static_cast<const TmemExtra *>(i.extra);
   Step step;
@@ -319,6 +352,7 @@ static Step execLoad(Warp &w, const Inst &i, LaneMask m) {
   if (!place(w, i, x, lane, column)) {
     return Step::Stop;
   }
+  judge(w, i, x, lane, column, /*write=*/false);
   const TensorMemory &memory = *w.cta->tmem;
   if (x.shape == TmemShape::S32x32b && !x.halves) {
     loadColumns(w, x, memory, lane, column);
@@ -354,6 +388,7 @@ static Step execStore(Warp &w, const Inst &i, LaneMask m) {
   if (!place(w, i, x, lane, column)) {
     return Step::Stop;
   }
+  judge(w, i, x, lane, column, /*write=*/true);
   TensorMemory &memory = *w.cta->tmem;
   unsigned cellsPerRegister = x.halves ? 2 : 1;
   for (unsigned index = 0; index < x.regs.size(); ++index) {
@@ -373,7 +408,13 @@ static Step execStore(Warp &w, const Inst &i, LaneMask m) {
 
 static Step execWait(Warp &w, const Inst &i, LaneMask m) {
   Step step;
-  return wholeWarp(w, i, m, step) ? Step::Next : step;
+  if (!wholeWarp(w, i, m, step)) {
+    return step;
+  }
+  if (Races *races = w.cluster->races.get()) {
+    races->waitTensor(w, /*stores=*/i.aux);
+  }
+  return Step::Next;
 }
 
 //===----------------------------------------------------------------------===//
@@ -452,6 +493,7 @@ static void decodeLoad(Decoder &d) { decodeAccess(d, false); }
 static void decodeStore(Decoder &d) { decodeAccess(d, true); }
 
 static void decodeWait(Decoder &d) {
+  d.inst.aux = d.source->hasModifier("wait::st");
   d.inst.exec = execWait;
   d.emit();
 }

@@ -13,6 +13,7 @@
 
 #include "AsyncState.h"
 #include "Lanes.h"
+#include "Races.h"
 #include "TensorOperands.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -83,7 +84,7 @@ bool WgmmaOp::readLeft(TensorPanel &panel, ReportFault report) {
       report(FaultId::WgDesc, toString(descriptor.takeError()));
       return false;
     }
-    return fillPanel(panel, 0, kRows, *descriptor, shape.aMnMajor, cta, "A", report);
+    return fillPanel(*this, panel, 0, kRows, *descriptor, shape.aMnMajor, cta, "A", report);
   }
   unsigned bits = containerBits(shape.aType), per = 32 / bits;
   for (unsigned w = 0; w < kWarps; ++w) {
@@ -150,7 +151,7 @@ bool WgmmaOp::perform(Cluster &cluster) {
     return fault(FaultId::WgDesc, toString(descriptor.takeError()));
   }
   if (!readLeft(a, report) ||
-      !fillPanel(b, 0, shape.n, *descriptor, shape.bMnMajor, cta, "B", report)) {
+      !fillPanel(*this, b, 0, shape.n, *descriptor, shape.bMnMajor, cta, "B", report)) {
     return false;
   }
   if (shape.negateA) {
@@ -283,6 +284,9 @@ static Step execMultiply(Warp &w, const Inst &i, LaneMask m) {
     op->accumulate = scale != 0;
     state.forming.push_back(op.get());
     ++state.formed;
+    if (Races *races = w.cluster->races.get()) {
+      races->issue(*op, RaceKind::Wgmma);
+    }
     w.cluster->engine.push(std::move(op));
   }
   // `forming` holds the operations from `formed - size` on.
@@ -293,6 +297,9 @@ static Step execMultiply(Warp &w, const Inst &i, LaneMask m) {
                    "expected the four warps to issue the same wgmma with the same operands, but "
                    "got another one than warp " +
                        Twine(op.issuer->index) + " issued");
+  }
+  if (Races *races = w.cluster->races.get()) {
+    races->joinIssue(op, w);
   }
   op.arrived |= 1u << mine;
   while (!state.forming.empty() && state.forming.front()->arrived == kAllWarps) {
@@ -344,6 +351,9 @@ static Step execWait(Warp &w, const Inst &i, LaneMask m) {
     flights.pop_front();
   }
   state.fenced[mine] = false;
+  if (Races *races = w.cluster->races.get()) {
+    races->waitWgmma(w, needed);
+  }
   return Step::Next;
 }
 

@@ -5,14 +5,15 @@
 //===----------------------------------------------------------------------===//
 
 #include "TensorOperands.h"
+#include "Races.h"
 
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace llvm;
 using namespace fa4::sim;
 
-const uint8_t *fa4::sim::sharedPiece(Cta &cta, uint32_t address, const char *name, unsigned row,
-                                     unsigned k, ReportFault report) {
+const uint8_t *fa4::sim::sharedPiece(AsyncOp &op, Cta &cta, uint32_t address, const char *name,
+                                     unsigned row, unsigned k, ReportFault report) {
   auto where = [&] {
     return formatv("operand {0} row {1} k {2} at {3:x}", name, row, k, address).str();
   };
@@ -22,6 +23,9 @@ const uint8_t *fa4::sim::sharedPiece(Cta &cta, uint32_t address, const char *nam
            "expected the operand to lie in the shared memory of the CTA, but got " +
                Twine(where()));
     return nullptr;
+  }
+  if (Races *races = cta.cluster.races.get()) {
+    races->readOperand(op, cta, offset, kPieceBytes);
   }
   const uint8_t *shadow = cta.shared.shadow() + offset;
   constexpr uint64_t allValid = uint64_t(0x0101010101010101) * shadowValid;
@@ -60,7 +64,7 @@ ElementType fa4::sim::elementOf(Type type) {
   }
 }
 
-bool fa4::sim::fillPanel(TensorPanel &panel, unsigned firstRow, unsigned rows,
+bool fa4::sim::fillPanel(AsyncOp &op, TensorPanel &panel, unsigned firstRow, unsigned rows,
                          const MatrixDescriptor &descriptor, bool mnMajor, Cta &cta,
                          const char *name, ReportFault report) {
   const unsigned bytes = containerBits(panel.elementType()) / 8;
@@ -71,7 +75,7 @@ bool fa4::sim::fillPanel(TensorPanel &panel, unsigned firstRow, unsigned rows,
     for (unsigned first = 0; first < along; first += perPiece) {
       unsigned row = mnMajor ? first : line, k = mnMajor ? line : first;
       uint32_t address = descriptor.elementAddress(mnMajor, bytes, row, k);
-      const uint8_t *piece = sharedPiece(cta, address, name, row, k, report);
+      const uint8_t *piece = sharedPiece(op, cta, address, name, row, k, report);
       if (!piece) {
         return false;
       }

@@ -30,14 +30,14 @@ using ReportFault = llvm::function_ref<bool(FaultId, const llvm::Twine &)>;
 /// Swizzles move pieces of at least this many bytes, so a piece is contiguous.
 constexpr unsigned kPieceBytes = 16;
 
-/// The written piece at window offset `address`, or null after a fault. `name`, `row`
-/// and `k` are for the report.
-const uint8_t *sharedPiece(Cta &cta, uint32_t address, const char *name, unsigned row, unsigned k,
-                           ReportFault report);
+/// The written piece that `op` reads at window offset `address`, or null after a fault. `name`,
+/// `row` and `k` are for the report.
+const uint8_t *sharedPiece(AsyncOp &op, Cta &cta, uint32_t address, const char *name, unsigned row,
+                           unsigned k, ReportFault report);
 
 /// Fills rows [firstRow, firstRow + rows) of `panel` from the shared memory of
 /// `cta`. `name` is the operand's name in reports. False after a fault.
-bool fillPanel(TensorPanel &panel, unsigned firstRow, unsigned rows,
+bool fillPanel(AsyncOp &op, TensorPanel &panel, unsigned firstRow, unsigned rows,
                const MatrixDescriptor &descriptor, bool mnMajor, Cta &cta, const char *name,
                ReportFault report);
 

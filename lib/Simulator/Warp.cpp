@@ -12,6 +12,7 @@
 
 #include "AsyncState.h"
 #include "Machine.h"
+#include "Races.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -444,12 +445,18 @@ uint8_t *Warp::access(const Inst &i, Space space, uint64_t address, unsigned byt
         formatv("expected {0} bytes to lie inside an allocation, but got {1}", bytes, place).str());
     return nullptr;
   }
-  if (t.readOnly && kind != Access::Read && kind != Access::AsyncRead) {
+  if (t.readOnly && (kind == Access::Write || kind == Access::Atomic)) {
     fault(FaultId::ReadOnly, i, bit,
           formatv("expected the destination to be writable, but got {0:x}", address).str());
     return nullptr;
   }
   shadow = t.shadow;
+  if (Races *races = cluster->races.get()) {
+    races->access(*this, i, t, bytes, kind, lane);
+    if (i.flags & OrderStrong) {
+      races->order(*this, i, t, kind != Access::Write, kind != Access::Read);
+    }
+  }
   return t.data;
 }
 

@@ -77,9 +77,23 @@ static cl::opt<bool> spurious("spurious-try-wait", cl::desc("try_wait may fail f
                               cl::cat(category));
 static cl::opt<bool> tmemZero("tmem-base-zero", cl::desc("Tensor memory starts at column 0"),
                               cl::cat(category));
-static cl::opt<bool> pipeIsa("pipe-isa",
-                             cl::desc("Order only the tcgen05 pairs that the ISA names"),
-                             cl::cat(category));
+namespace {
+enum class Pipe { Hw, Isa };
+} // namespace
+static cl::opt<Pipe> pipe("pipe", cl::init(Pipe::Hw),
+                          cl::desc("What orders tcgen05 operations of one CTA"),
+                          cl::values(clEnumValN(Pipe::Hw, "hw", "their issue, as on the hardware"),
+                                     clEnumValN(Pipe::Isa, "isa", "only the pairs that PTX names")),
+                          cl::cat(category));
+static cl::opt<bool> races("races", cl::desc("Report accesses that nothing orders"),
+                           cl::cat(category));
+static cl::opt<unsigned>
+    orders("orders", cl::desc("Try so many random schedules, the first from --schedule-seed"),
+           cl::cat(category));
+static cl::opt<uint64_t>
+    scheduleSeed("schedule-seed",
+                 cl::desc("Seed of the schedule alone (default: --seed), as --orders prints it"),
+                 cl::cat(category));
 static cl::opt<uint64_t> budget("budget", cl::init(uint64_t(1) << 36),
                                 cl::desc("Warp instructions per cluster"), cl::cat(category));
 static cl::opt<unsigned> resident("resident", cl::init(8),
@@ -102,14 +116,15 @@ static int unusable(Error e) {
 
 static sim::Options makeOptions() {
   sim::Options o;
-  o.seed = seed;
+  o.seed = scheduleSeed.getNumOccurrences() ? scheduleSeed : seed;
   o.threads = threads;
   o.policy = policy;
   o.mma = mmaMode;
   o.approx = approxMode;
   o.spuriousTryWait = spurious;
   o.tmemBaseZero = tmemZero;
-  o.pipeIsa = pipeIsa;
+  o.pipeIsa = pipe == Pipe::Isa;
+  o.races = races;
   o.instructionBudget = budget;
   o.resident = resident;
   if (showProgress) {
@@ -167,25 +182,38 @@ static int finish(const sim::FaultLog &log, const sim::Statistics &stats, const 
   return log.hasErrors() ? Faulty : Clean;
 }
 
-static int runBare(sim::Program &program) {
+/// One run from fresh memory.
+struct Run {
+  const sim::Options &options;
+  sim::FaultLog &log;
+  sim::Statistics &stats;
+  /// Called when the grids have run; whether results are to be written then.
+  function_ref<bool()> finished;
+};
+
+static Expected<const sim::Kernel *> chooseEntry(sim::Program &program) {
   std::string name = entryName;
   std::vector<StringRef> entries = program.entries();
   if (name.empty()) {
     if (entries.size() != 1) {
-      return unusable(createStringError(inconvertibleErrorCode(),
-                                        "expected --entry for a module with " +
-                                            Twine(entries.size()) + " entries, but got none"));
+      return createStringError(inconvertibleErrorCode(), "expected --entry for a module with " +
+                                                             Twine(entries.size()) +
+                                                             " entries, but got none");
     }
     name = entries.front().str();
   }
-  auto kernel = program.kernel(name);
+  return program.kernel(name);
+}
+
+static Error runBare(sim::Program &program, const Run &run) {
+  Expected<const sim::Kernel *> kernel = chooseEntry(program);
   if (!kernel) {
-    return unusable(kernel.takeError());
+    return kernel.takeError();
   }
   sim::Launch launch;
   auto grid = tool::parseDim(gridText);
   if (!grid) {
-    return unusable(grid.takeError());
+    return grid.takeError();
   }
   launch.grid = *grid;
   const uint32_t *required = (*kernel)->reqntid;
@@ -193,14 +221,14 @@ static int runBare(sim::Program &program) {
   if (!blockText.empty()) {
     auto block = tool::parseDim(blockText);
     if (!block) {
-      return unusable(block.takeError());
+      return block.takeError();
     }
     launch.block = *block;
   }
   if (!clusterText.empty()) {
     auto cluster = tool::parseDim(clusterText);
     if (!cluster) {
-      return unusable(cluster.takeError());
+      return cluster.takeError();
     }
     launch.cluster = *cluster;
     launch.hasCluster = true;
@@ -210,47 +238,92 @@ static int runBare(sim::Program &program) {
   tool::BareState state{memory, seed, {}};
   std::vector<std::string> specs(parameters.begin(), parameters.end());
   if (Error e = tool::bindParameters(state, **kernel, specs, launch)) {
-    return unusable(std::move(e));
+    return e;
   }
-  sim::FaultLog log;
-  sim::Statistics stats;
-  Stopwatch watch;
-  sim::runGrid(**kernel, launch, memory, makeOptions(), log, &stats);
-  int code = finish(log, stats, watch);
+  sim::runGrid(**kernel, launch, memory, run.options, run.log, &run.stats);
+  if (!run.finished()) {
+    return Error::success();
+  }
   for (const std::string &d : dumps) {
     if (Error e = tool::dumpBuffer(state, d, outs())) {
-      return unusable(std::move(e));
+      return e;
     }
   }
   for (const std::string &o : outputs) {
     if (Error e = tool::saveBuffer(state, o)) {
-      return unusable(std::move(e));
+      return e;
     }
   }
-  return code;
+  return Error::success();
 }
 
 /// Binds the arguments, runs all launches, writes the outputs.
-static int runBundle(const runtime::Bundle &bundle, sim::Program &program) {
-  tool::BundleRun run(bundle, seed, processors);
+static Error runBundle(const runtime::Bundle &bundle, sim::Program &program, const Run &run) {
+  tool::BundleRun launches(bundle, seed, processors);
   for (const std::string &argument : arguments) {
-    if (Error e = run.bind(argument)) {
-      return unusable(std::move(e));
+    if (Error e = launches.bind(argument)) {
+      return e;
     }
   }
-  sim::FaultLog log;
-  sim::Statistics stats;
-  Stopwatch watch;
-  if (Error e = run.run(program, makeOptions(), log, stats)) {
-    return unusable(std::move(e));
+  if (Error e = launches.run(program, run.options, run.log, run.stats)) {
+    return e;
   }
-  int code = finish(log, stats, watch);
+  if (!run.finished()) {
+    return Error::success();
+  }
   for (const std::string &output : outputs) {
-    if (Error e = run.save(output)) {
-      return unusable(std::move(e));
+    if (Error e = launches.save(output)) {
+      return e;
     }
   }
-  return code;
+  return Error::success();
+}
+
+static std::string textOf(const sim::FaultLog &log) {
+  std::string text;
+  raw_string_ostream stream(text);
+  for (const sim::Fault &f : log.take()) {
+    sim::printFault(stream, f);
+  }
+  return text;
+}
+
+/// Runs random schedules until one has an error, which is then repeated: a schedule
+/// is worth reporting when its seed brings it back.
+static int tryOrders(function_ref<Error(const Run &)> runOnce) {
+  sim::Options options = makeOptions();
+  options.policy = sim::Policy::Random;
+  options.threads = 1;
+  uint64_t first = options.seed;
+  for (unsigned order = 0; order < orders; ++order) {
+    options.seed = first + order;
+    sim::FaultLog log, again;
+    sim::Statistics stats;
+    if (Error e = runOnce({options, log, stats, [] { return false; }})) {
+      return unusable(std::move(e));
+    }
+    bool last = order + 1 == orders;
+    if (!log.hasErrors() && !last) {
+      continue;
+    }
+    std::string text = textOf(log);
+    outs() << text;
+    if (!log.hasErrors()) {
+      break;
+    }
+    if (Error e = runOnce({options, again, stats, [] { return false; }})) {
+      return unusable(std::move(e));
+    }
+    outs() << "order " << order + 1 << " of " << orders
+           << " failed; it is --schedule=random --jobs=1"
+           << " --schedule-seed=" << options.seed
+           << (textOf(again) == text ? ", replayed with the same faults"
+                                     : ", but the replay had other faults")
+           << '\n';
+    return log.has(sim::FaultId::Incomplete) ? Incomplete : Faulty;
+  }
+  outs() << orders << " orders without an error\n";
+  return Clean;
 }
 
 int main(int argc, char **argv) {
@@ -288,5 +361,23 @@ int main(int argc, char **argv) {
   if (checkOnly) {
     return checkEntries(**program);
   }
-  return bundle ? runBundle(*bundle, **program) : runBare(**program);
+  auto runOnce = [&](const Run &run) {
+    return bundle ? runBundle(*bundle, **program, run) : runBare(**program, run);
+  };
+  if (orders != 0) {
+    return tryOrders(runOnce);
+  }
+  sim::Options options = makeOptions();
+  sim::FaultLog log;
+  sim::Statistics stats;
+  Stopwatch watch;
+  int code = Clean;
+  auto finished = [&] {
+    code = finish(log, stats, watch);
+    return true;
+  };
+  if (Error e = runOnce({options, log, stats, finished})) {
+    return unusable(std::move(e));
+  }
+  return code;
 }

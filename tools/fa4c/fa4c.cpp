@@ -70,6 +70,16 @@ cl::opt<bool> runIt("run", cl::desc("Run the entry: on this CPU, or a GPU's code
 cl::opt<unsigned> processors("processors",
                              cl::desc("Multiprocessors of the simulated device (with --run)"),
                              cl::init(4), cl::cat(category));
+cl::opt<bool> races("races",
+                    cl::desc("Report accesses of the simulated kernels that nothing orders"),
+                    cl::cat(category));
+cl::opt<bool> pipeIsa("pipe-isa",
+                      cl::desc("Order only the tcgen05 pairs that PTX names (with --races)"),
+                      cl::cat(category));
+cl::opt<uint64_t> scheduleSeed("schedule-seed",
+                               cl::desc("Simulate this one of the random schedules; 0: warp by "
+                                        "warp"),
+                               cl::init(0), cl::cat(category));
 cl::opt<bool> checkIt("check",
                       cl::desc("Compare with the float64 reference: the results of --run, else "
                                "those of --input"),
@@ -296,6 +306,12 @@ static int runSimulated(ModuleOp module, const Entry &entry, std::vector<Argumen
   double compileTime = secondsSince(start);
   SimulationOptions options;
   options.processors = processors;
+  options.simulator.races = races;
+  options.simulator.pipeIsa = pipeIsa;
+  if (scheduleSeed != 0) {
+    options.simulator.policy = sim::Policy::Random;
+    options.simulator.seed = scheduleSeed;
+  }
   start = Clock::now();
   if (llvm::Error error = (*program)->run(arguments, options)) {
     return report(std::move(error), Wrong);

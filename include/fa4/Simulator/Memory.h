@@ -26,8 +26,8 @@ namespace fa4::sim {
 
 enum class Space : uint8_t { Generic, Global, Shared, SharedCluster, Local, Param };
 
-/// Who touches memory; the race detector will need it, faults name it.
-enum class Access : uint8_t { Read, Write, Atomic, AsyncRead, AsyncWrite };
+/// How a thread touches memory. A hint is no access.
+enum class Access : uint8_t { Read, Write, Atomic, Hint };
 
 /// Shadow byte values.
 enum Shadow : uint8_t { shadowPoison = 0, shadowValid = 1, shadowBarrier = 2 };

@@ -71,6 +71,12 @@ enum InstFlags : uint16_t {
   SwitchPoint = 1,   ///< schedulers may interleave here (sync, memory, async)
   EndsBlock = 2,     ///< branch, ret, exit, trap
   NarrowAddress = 4, ///< the base register of the address has 32 bits
+  // Memory order of ld, st, atom, red and fence, for the race detector.
+  OrderStrong = 8,
+  OrderAcquire = 16,
+  OrderRelease = 32,
+  OrderScopeUnit = 64, ///< two bits: 0 CTA, 1 cluster, 2 beyond
+  OrderScope = 192,
 };
 
 /// Base of what a family attaches to an instruction beyond the plain fields.

@@ -23,7 +23,7 @@ PACKAGES = ["flash-attn-4[cu13]==4.0.0b36", "nvidia-cutlass-dsl==4.8.1", "triton
 SCHEDULES = [["--schedule=block", "--seed=1"], ["--schedule=random", "--seed=2"]]
 # More seeds, under everything that the hardware may do but rarely does.
 DEEP = [["--schedule=random", f"--seed={seed}", *extra] for seed in range(3, 11)
-        for extra in ([], ["--spurious-try-wait"], ["--pipe-isa"], ["--approx=edge"], ["--approx=jitter"])]
+        for extra in ([], ["--spurious-try-wait"], ["--pipe=isa"], ["--approx=edge"], ["--approx=jitter"])]
 FLASH_ATTENTION = [(arch, "causal", sequence) for arch in ("sm_90a", "sm_100a") for sequence in (256, 1000)]
 FLASH_ATTENTION += [("sm_100a", "clc", 1000), ("sm_100a", "pairs", 1000), ("sm_100a", "backward", 256),
                     ("sm_100a", "backward", 1000)]
