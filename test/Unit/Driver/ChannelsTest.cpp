@@ -32,10 +32,14 @@ struct Variant {
   const char *mask = "mask [#attn.causal]";
   const char *layout = "bshd";
   const char *score = "";
+  const char *target = "sm_100a";
 };
 
 constexpr const char *kPlain = "tile = 128 x 128, stages = 1, order = [load_k at 0, load_v at 0, "
                                "qk[0] at 0, softmax[0] at 0, rescale[0] at 0, pv[0] at 0]";
+constexpr const char *kRegisters =
+    "tile = 64 x 48, stages = 2, order = [load_k at 0, load_v at 0, qk[0] at 0, softmax[0] at 0, "
+    "rescale[0] at 0, pv[0] at 0, qk[1] at 0, softmax[1] at 0, rescale[1] at 0, pv[1] at 0]";
 constexpr const char *kMerged =
     "tile = 128 x 64, stages = 2, split_p = [48, 16], "
     "roles = [softmax = {softmax, rescale, finish, store} warps 4 x 2 at 0, "
@@ -55,6 +59,10 @@ const Variant kVariants[] = {
      "mask [#attn.window<left = 100, right = 30>]", "bhsd",
      "score { ^bb0(%s: f32, %b: i32, %h: i32, %i: i32, %j: i32): %t = math.tanh %s : f32 "
      "attn.yield %t : f32 }"},
+    {"Hopper, taking turns", "tile = 64 x 48, stages = 2, turn = [qk, pv]", "mask [#attn.causal]",
+     "bshd", "", "sm_90a"},
+    {"Hopper, no rotation, no turn", kRegisters, "mask [#attn.window<left = 100, right = 30>]",
+     "bhsd", "", "sm_90a"},
 };
 
 std::shared_ptr<HostArray> drawn(uint64_t stream, llvm::ArrayRef<int64_t> shape) {
@@ -73,7 +81,8 @@ std::unique_ptr<HostProgram> compile(const Variant &variant, Stage stage) {
   }
   const std::string tensor = "memref<?x?x?x96xbf16>";
   const std::string text = R"(
-    module attributes {fa4.target = #fa4.target<"sm_100a">} {
+    module attributes {fa4.target = #fa4.target<")" +
+                           std::string(variant.target) + R"(">} {
     func.func @main(%q: )" +
                            tensor + ", %k: " + tensor + ", %v: " + tensor + ", %o: " + tensor +
                            R"(, %lse: memref<?x?x?xf32>) {
