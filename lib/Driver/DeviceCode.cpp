@@ -28,6 +28,7 @@
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
+#include "llvm/IR/OptBisect.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
@@ -208,6 +209,19 @@ void DeviceCode::optimize() {
   builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(*code, modules);
 }
 
+namespace {
+/// Leaves out the back end's strength reduction of straight-line code: it compares
+/// each address and product with those before it, of which an unrolled row has
+/// hundreds, and derives one from the other, which only holds registers for longer.
+class BackEndPasses : public llvm::OptPassGate {
+public:
+  bool isEnabled() const override { return true; }
+  bool shouldRunPass(llvm::StringRef name, llvm::StringRef) const override {
+    return name != "slsr";
+  }
+};
+} // namespace
+
 llvm::Expected<std::string> DeviceCode::emitPtx() {
   std::string complaints;
   llvm::raw_string_ostream complaintStream(complaints);
@@ -227,9 +241,13 @@ llvm::Expected<std::string> DeviceCode::emitPtx() {
   llvm::legacy::PassManager manager;
   bool refused =
       machine->addPassesToEmitFile(manager, stream, nullptr, llvm::CodeGenFileType::AssemblyFile);
+  BackEndPasses passes;
+  llvm::OptPassGate &usual = context->getOptPassGate();
+  context->setOptPassGate(passes);
   if (!refused) {
     manager.run(*code);
   }
+  context->setOptPassGate(usual);
   context->setDiagnosticHandlerCallBack(nullptr);
   if (refused || !complaints.empty()) {
     return llvm::createStringError("expected LLVM's back end to write PTX, but got: " + complaints);
