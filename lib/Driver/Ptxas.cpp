@@ -121,6 +121,7 @@ llvm::Expected<PtxasReport> assemble(llvm::StringRef ptxas, llvm::StringRef chip
     return llvm::createStringError(code, "expected a temporary file for ptxas, but got: " +
                                              code.message());
   }
+  llvm::FileRemover removeLog(logPath);
   std::string arch = ("-arch=" + chip).str();
   llvm::StringRef arguments[] = {ptxas, arch, "-v", ptx, "-o", cubin};
   std::optional<llvm::StringRef> redirects[] = {"", llvm::StringRef(logPath),
@@ -132,8 +133,6 @@ llvm::Expected<PtxasReport> assemble(llvm::StringRef ptxas, llvm::StringRef chip
                                        /*ExecutionFailed=*/nullptr, &statistics);
   llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> log = llvm::MemoryBuffer::getFile(logPath);
   std::string text = log ? (*log)->getBuffer().str() : std::string();
-  // Nothing depends on it: the system clears its temporary files.
-  (void)fs::remove(logPath);
   if (code != 0) {
     return llvm::createStringError("expected " + ptxas + " to assemble " + ptx + " for " + chip +
                                    ", but got: " + message + llvm::StringRef(text).trim());

@@ -64,7 +64,8 @@ Region *GlobalMemory::find(uint64_t address) const {
 
 void GlobalMemory::write(uint64_t address, ArrayRef<uint8_t> bytes) {
   Region *r = find(address);
-  if (!r || bytes.size() > r->storage.size() - (address - r->base)) {
+  // An empty buffer has no pointer to copy from.
+  if (!r || bytes.empty() || bytes.size() > r->storage.size() - (address - r->base)) {
     return;
   }
   uint64_t at = address - r->base;
@@ -74,7 +75,7 @@ void GlobalMemory::write(uint64_t address, ArrayRef<uint8_t> bytes) {
 
 void GlobalMemory::read(uint64_t address, MutableArrayRef<uint8_t> bytes) const {
   Region *r = find(address);
-  if (r && bytes.size() <= r->storage.size() - (address - r->base)) {
+  if (r && !bytes.empty() && bytes.size() <= r->storage.size() - (address - r->base)) {
     std::memcpy(bytes.data(), r->storage.data() + (address - r->base), bytes.size());
   }
 }
