@@ -5,8 +5,8 @@
 //===----------------------------------------------------------------------===//
 //
 // A libFuzzer target. Whatever the text: parsing gives errors or a module; a
-// module that verifies prints as text that parses again; each of our passes
-// ends in success or in an error.
+// module that verifies prints as text that parses again; the passes and
+// pipelines that its hash chooses end in success or in an error.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,9 +20,11 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
+#include "llvm/Support/xxhash.h"
 
 #include <cstdlib>
 #include <cstring>
+#include <random>
 
 using namespace mlir;
 
@@ -39,7 +41,13 @@ const char *const passes[] = {
 const char *const chains[] = {
     "fa4-attn-to-tile",
     "fa4-attn-to-cpu",
+    "fa4-tile-to-nvvm",
+    "fa4-full",
 };
+
+/// Pipelines that one text goes through: few, so that many texts are tried. The
+/// text's hash chooses, so that a crash is found again from its input alone.
+constexpr unsigned pipelinesPerText = 4;
 
 struct Fuzzer {
   DialectRegistry registry;
@@ -117,8 +125,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, getFuzzer().getContext());
   if (module) {
     checkRoundTrip(*module);
-    for (const std::string &pipeline : getFuzzer().pipelines) {
-      run(*module, pipeline);
+    const std::vector<std::string> &pipelines = getFuzzer().pipelines;
+    std::mt19937_64 random(llvm::xxh3_64bits(text));
+    for (unsigned i = 0; i < pipelinesPerText; ++i) {
+      run(*module, pipelines[random() % pipelines.size()]);
     }
   }
   return 0;
