@@ -99,18 +99,8 @@ struct WaitLowering : LoweringPattern<BarrierWaitOp> {
     const RoleContext &role = lowering.role(op);
     Value pointer = lowering.barrierPointer(b, loc, role, barrierPlaceOf(op, adaptor));
     Value parity = cursorParity(adaptor.getCursor());
-    if (role.onOneLane) {
-      // `bra.uni` tells ptxas that the loop is left uniformly: descriptors stay in
-      // uniform registers.
-      LLVM::InlineAsmOp::create(b, loc, TypeRange(), ValueRange{pointer, parity},
-                                "{\n .reg .pred p;\n L_${:uid}: "
-                                "mbarrier.try_wait.parity.shared::cta.b64 p, [$0], $1;\n "
-                                "@!p bra.uni L_${:uid};\n }",
-                                "r,r,~{memory}", /*has_side_effects=*/true,
-                                /*is_align_stack=*/false, LLVM::TailCallKind::None,
-                                LLVM::AsmDialectAttr(), ArrayAttr());
-    } else {
-      auto loop = scf::WhileOp::create(b, loc, TypeRange(), ValueRange());
+    auto loop = scf::WhileOp::create(b, loc, TypeRange(), ValueRange());
+    {
       OpBuilder::InsertionGuard restore(b);
       b.createBlock(&loop.getBefore());
       Value done = NVVM::MBarrierTryWaitOp::create(b, loc, b.getI1Type(), pointer, parity, Value());
@@ -119,6 +109,11 @@ struct WaitLowering : LoweringPattern<BarrierWaitOp> {
       scf::ConditionOp::create(b, loc, again, ValueRange());
       b.createBlock(&loop.getAfter());
       scf::YieldOp::create(b, loc);
+    }
+    if (role.issues) {
+      // One lane issues for the others, which may therefore not see a phase later.
+      constexpr int64_t allLanes = -1;
+      NVVM::SyncWarpOp::create(b, loc, i32Constant(b, loc, allLanes));
     }
     b.eraseOp(op);
     return success();
@@ -133,22 +128,18 @@ struct ArriveLowering : LoweringPattern<BarrierArriveOp> {
     Location loc = op.getLoc();
     const RoleContext &role = lowering.role(op);
     Place place = barrierPlaceOf(op, adaptor);
-    auto arrive = [&](OpBuilder &b, Value count = Value()) {
+    auto arrive = [&](OpBuilder &b) {
       Value pointer = lowering.barrierPointer(b, loc, role, place);
-      NVVM::MBarrierArriveOp::create(b, loc, Type(), pointer, count);
+      NVVM::MBarrierArriveOp::create(b, loc, Type(), pointer, /*count=*/Value());
     };
     emitWhen(b, loc, single(adaptor.getWhen()), [&](OpBuilder &b) {
       if (op.getBy() == Arrival::Lane) {
         lowering.emitByOne(b, loc, role, [&](OpBuilder &b) { arrive(b); });
       } else if (op.getBy() == Arrival::Warp) {
-        emitWhen(b, loc,
-                 role.onOneLane
-                     ? Value()
-                     : NVVM::ElectSyncOp::create(b, loc, b.getI1Type(), Value()).getResult(),
+        emitWhen(b, loc, NVVM::ElectSyncOp::create(b, loc, b.getI1Type(), Value()),
                  [&](OpBuilder &b) { arrive(b); });
       } else {
-        // One lane arrives for the others.
-        arrive(b, role.onOneLane ? i32Constant(b, loc, lowering.target().threadsPerWarp) : Value());
+        arrive(b);
       }
     });
     b.eraseOp(op);

@@ -23,33 +23,6 @@ namespace fa4::tile::gpu {
 
 static constexpr int64_t kAllLanes = -1;
 
-/// Whether one lane can run all of `role`: nothing in it needs the other lanes.
-static bool runsOnOneLane(RoleOp role) {
-  if (!role.getOneLane() || role.getWarps() != 1) {
-    return false;
-  }
-  constexpr FenceKind wholeWarp = FenceKind::TmemLoads | FenceKind::TmemStores | FenceKind::Wgmma;
-  // Beside the tile loops values may be needed of what only the lane does.
-  for (Operation &op : role.getBody().front()) {
-    if (op.getNumResults() != 0 && !isa<ForEachTileOp>(op) && !isMemoryEffectFree(&op)) {
-      return false;
-    }
-  }
-  WalkResult result = role.getBody().walk([&](Operation *op) {
-    if (auto fence = dyn_cast<FenceOp>(op)) {
-      return bitEnumContainsAny(fence.getKinds(), wholeWarp) ? WalkResult::interrupt()
-                                                             : WalkResult::advance();
-    }
-    bool fits =
-        isa<ForEachTileOp, YieldOp, CursorOp, AdvanceOp, BarrierWaitOp, BarrierArriveOp,
-            BarrierExpectOp, BarrierCommitOp, IssueLoadOp, IssueStoreOp, IssueMmaOp, GroupCommitOp,
-            GroupWaitOp, FetchOp>(op) ||
-        isa_and_present<arith::ArithDialect, math::MathDialect, scf::SCFDialect>(op->getDialect());
-    return fits ? WalkResult::advance() : WalkResult::interrupt();
-  });
-  return !result.wasInterrupted();
-}
-
 /// Whether something in `role` is done by one thread for all.
 static bool needsIssuer(RoleOp role) {
   return role.getBody()
@@ -91,7 +64,6 @@ private:
   void emitRole(RoleOp role, Block *block);
   void emitRegisters(int64_t registers);
   void emitIdle(const Segment &segment);
-  static void guardEffects(RoleOp role, Value elected, RewriterBase &b);
   /// Adds the warps that no role has, in order. They give back what they have
   /// with the others of their warpgroup.
   void addIdle(SmallVectorImpl<Segment> &segments);
@@ -307,13 +279,7 @@ void FrameBuilder::emitRole(RoleOp role, Block *block) {
     numSyncs += static_cast<int64_t>(role.getReplicas());
   }
 
-  context.onOneLane = runsOnOneLane(role);
-  if (context.onOneLane) {
-    context.elected = elect();
-    guardEffects(role, context.elected, b);
-    // Whatever comes next is done by whole warps.
-    NVVM::SyncWarpOp::create(b, loc, i32(kAllLanes));
-  } else if (needsIssuer(role)) {
+  if (needsIssuer(role)) {
     context.issues = elect();
     if (context.warps > 1) {
       Value firstWarp = LLVM::ICmpOp::create(b, loc, LLVM::ICmpPredicate::eq, context.warp, i32(0));
@@ -329,25 +295,8 @@ void FrameBuilder::emitRole(RoleOp role, Block *block) {
   for (Value use : role.getUses()) {
     inner.push_back(arguments[kernelArgumentOf(use)]);
   }
-  Operation *end =
-      context.onOneLane ? block->getTerminator()->getPrevNode() : block->getTerminator();
-  b.inlineBlockBefore(&role.getBody().front(), end, inner);
+  b.inlineBlockBefore(&role.getBody().front(), block->getTerminator(), inner);
   lowering.roles[block] = context;
-}
-
-/// Puts what `role` does beside its tile loops under `elected`. What has no effect,
-/// above all the count of tiles, stays with all lanes: ptxas keeps to its uniform
-/// registers only in loops that it sees left uniformly.
-void FrameBuilder::guardEffects(RoleOp role, Value elected, RewriterBase &b) {
-  OpBuilder::InsertionGuard restore(b);
-  for (Operation &op : llvm::make_early_inc_range(role.getBody().front())) {
-    if (isa<ForEachTileOp>(op) || isMemoryEffectFree(&op)) {
-      continue;
-    }
-    b.setInsertionPoint(&op);
-    auto guard = scf::IfOp::create(b, op.getLoc(), elected);
-    b.moveOpBefore(&op, guard.thenBlock()->getTerminator());
-  }
 }
 
 void FrameBuilder::emitIdle(const Segment &segment) {
@@ -472,8 +421,7 @@ void FrameBuilder::build() {
   SmallVector<ForEachTileOp> loops;
   lowering.function.walk([&](ForEachTileOp loop) { loops.push_back(loop); });
   for (ForEachTileOp loop : loops) {
-    Value guard = lowering.role(loop).elected;
-    lowerTileLoop(loop, work, arguments, persistent, guard, b);
+    lowerTileLoop(loop, work, arguments, persistent, b);
   }
   keepLoopsRolled();
 }

@@ -34,10 +34,9 @@ int64_t countThreads(KernelOp kernel);
 llvm::SmallVector<mlir::Value> createFunction(Lowering &lowering, mlir::RewriterBase &b);
 
 /// Replaces `loop` by the loop over the tiles of this CTA, or by one tile.
-/// `arguments` stand for those of the kernel. With `guard` only threads for which it
-/// is true do the body.
+/// `arguments` stand for those of the kernel.
 void lowerTileLoop(ForEachTileOp loop, WorkOp work, llvm::ArrayRef<mlir::Value> arguments,
-                   bool persistent, mlir::Value guard, mlir::RewriterBase &b);
+                   bool persistent, mlir::RewriterBase &b);
 
 } // namespace fa4::tile::gpu
 

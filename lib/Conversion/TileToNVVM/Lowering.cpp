@@ -135,9 +135,6 @@ Value Lowering::tmemPointer(OpBuilder &b, Location loc, const RoleContext &role,
 
 void Lowering::emitByOne(OpBuilder &b, Location loc, const RoleContext &role,
                          llvm::function_ref<void(OpBuilder &)> body) const {
-  if (role.onOneLane) {
-    return body(b);
-  }
   auto guard = scf::IfOp::create(b, loc, role.issues);
   OpBuilder inner = guard.getThenBodyBuilder(b.getListener());
   body(inner);

@@ -54,11 +54,9 @@ struct RoleContext {
   mlir::Value warp;
   mlir::Value lane;
   int64_t warps = 1;
-  /// What the role does is done by one lane, for which `elected` is true.
-  bool onOneLane = false;
-  mlir::Value elected;
-  /// Otherwise: whether this thread issues and commits for the role. Null if
-  /// nobody does.
+  /// Whether this thread issues and commits for the role. Null if nobody does. All
+  /// lanes keep the role's loops and cursors: what a warp computes alike stays in
+  /// uniform registers, which products and copies take their operands from.
   mlir::Value issues;
   /// The named barrier of role_sync, an i32; null if the role has none.
   mlir::Value syncBarrier;

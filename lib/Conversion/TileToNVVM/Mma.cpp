@@ -27,9 +27,7 @@ struct IssueMmaLowering : LoweringPattern<IssueMmaOp> {
     if (!op.getAView() || !op.getAccView()) {
       return failure(); // a product of fragments is another machine's
     }
-    Location loc = op.getLoc();
-    const RoleContext &role = lowering.role(op);
-    lowering.emitByOne(b, loc, role, [&](OpBuilder &b) { emit(b, op, adaptor, role); });
+    emit(b, op, adaptor, lowering.role(op));
     b.eraseOp(op);
     return success();
   }
@@ -73,16 +71,24 @@ private:
       accumulates = LLVM::XOrOp::create(b, loc, adaptor.getUnless().front(), yes);
     }
     constexpr int64_t cellBytes = 4; // a column of tensor memory holds 32 bits
+    // Pinned before the region of the one lane, where ptxas adds to 64-bit uniform
+    // registers with one instruction.
+    SmallVector<std::pair<Value, Value>> operands;
     for (int64_t step = 0; step < steps; ++step) {
-      Value a = aShared ? aShared->descriptor(b, loc, step)
+      Value a = aShared ? pinValue(b, loc, aShared->descriptor(b, loc, step))
                         : lowering.tmemPointer(b, loc, role, aPlace,
                                                step * lowering.target().mmaKBytes / cellBytes,
                                                /*ownLanes=*/false);
-      NVVM::Tcgen05MMAOp::create(b, loc, kind, NVVM::CTAGroupKind::CTA_1,
-                                 NVVM::Tcgen05MMACollectorOp::DISCARD, /*aShift=*/false,
-                                 accumulator, a, bShared.descriptor(b, loc, step), descriptor,
-                                 step == 0 ? accumulates : yes, Value(), Value());
+      operands.emplace_back(a, pinValue(b, loc, bShared.descriptor(b, loc, step)));
     }
+    lowering.emitByOne(b, loc, role, [&](OpBuilder &b) {
+      for (auto [step, pair] : llvm::enumerate(operands)) {
+        NVVM::Tcgen05MMAOp::create(b, loc, kind, NVVM::CTAGroupKind::CTA_1,
+                                   NVVM::Tcgen05MMACollectorOp::DISCARD, /*aShift=*/false,
+                                   accumulator, pair.first, pair.second, descriptor,
+                                   step == 0 ? accumulates : yes, Value(), Value());
+      }
+    });
   }
 };
 } // namespace

@@ -59,38 +59,25 @@ static SmallVector<Value> emitWork(OpBuilder &b, WorkOp work, Value tile,
 }
 
 /// Moves the body of `loop` to the builder's position, for the tile and carried
-/// values of `values`; with `guard` only where that is true. Returns what it yields.
-static SmallVector<Value> emitBody(RewriterBase &b, ForEachTileOp loop, ArrayRef<Value> values,
-                                   Value guard) {
+/// values of `values`. Returns what it yields.
+static SmallVector<Value> emitBody(RewriterBase &b, ForEachTileOp loop, ArrayRef<Value> values) {
   Block *body = &loop.getBody().front();
   YieldOp yield = loop.getYield();
-  if (!guard) {
-    b.inlineBlockBefore(body, b.getInsertionBlock(), b.getInsertionPoint(), values);
-    SmallVector<Value> results(yield.getValues());
-    b.eraseOp(yield);
-    return results;
-  }
-  Location loc = loop.getLoc();
-  auto branch = scf::IfOp::create(b, loc, loop.getResultTypes(), guard, /*addThenBlock=*/true,
-                                  /*addElseBlock=*/true);
-  OpBuilder::InsertionGuard restore(b);
-  b.setInsertionPoint(yield);
-  b.replaceOpWithNewOp<scf::YieldOp>(yield, yield.getValues());
-  b.inlineBlockBefore(body, branch.thenBlock(), branch.thenBlock()->end(), values);
-  b.setInsertionPointToEnd(branch.elseBlock());
-  scf::YieldOp::create(b, loc, values.take_back(loop.getInits().size()));
-  return SmallVector<Value>(branch.getResults());
+  b.inlineBlockBefore(body, b.getInsertionBlock(), b.getInsertionPoint(), values);
+  SmallVector<Value> results(yield.getValues());
+  b.eraseOp(yield);
+  return results;
 }
 
 void lowerTileLoop(ForEachTileOp loop, WorkOp work, ArrayRef<Value> arguments, bool persistent,
-                   Value guard, RewriterBase &b) {
+                   RewriterBase &b) {
   Location loc = loop.getLoc();
   b.setInsertionPoint(loop);
   Value first = NVVM::BlockIdXOp::create(b, loc, b.getI32Type());
   if (!persistent) {
     SmallVector<Value> values = emitWork(b, work, first, arguments);
     llvm::append_range(values, loop.getInits());
-    b.replaceOp(loop, emitBody(b, loop, values, guard));
+    b.replaceOp(loop, emitBody(b, loop, values));
     return;
   }
   Value step = NVVM::GridDimXOp::create(b, loc, b.getI32Type());
@@ -100,7 +87,7 @@ void lowerTileLoop(ForEachTileOp loop, WorkOp work, ArrayRef<Value> arguments, b
   b.setInsertionPointToEnd(tileLoop.getBody());
   SmallVector<Value> values = emitWork(b, work, tileLoop.getInductionVar(), arguments);
   llvm::append_range(values, tileLoop.getRegionIterArgs());
-  SmallVector<Value> results = emitBody(b, loop, values, guard);
+  SmallVector<Value> results = emitBody(b, loop, values);
   b.setInsertionPointToEnd(tileLoop.getBody());
   scf::YieldOp::create(b, loc, results);
   b.replaceOp(loop, tileLoop.getResults());

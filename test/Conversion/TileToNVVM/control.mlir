@@ -165,28 +165,29 @@ tile.kernel @copy(%A: !g, %B: !g, %O: !g, %sq: i32, %nt: i32) target(#b200) sche
 // CHECK: nvvm.barrier id
 // CHECK-NEXT: llvm.br ^[[EXIT:bb[0-9]+]]
 
-// A role of one lane: elected once; all lanes count the tiles, waits are left
-// uniformly. B's descriptor: panels
+// A role of one lane: elected once, the whole warp keeps loops, cursors and
+// operands, and all lanes have seen a phase before one issues. B's descriptor: panels
 // 16384 bytes apart, 8 rows 1024 bytes apart; 16 rows per instruction.
 // CHECK: ^[[MMA]]:
 // CHECK: %[[ELECTED:.*]] = nvvm.elect.sync
 // CHECK: nvvm.read.ptx.sreg.ctaid.x
-// CHECK: llvm.intr.smax
-// CHECK-NEXT: llvm.cond_br %[[ELECTED]]
-// CHECK: llvm.inline_asm has_side_effects {{.*}}mbarrier.try_wait.parity.shared::cta.b64{{.*}}bra.uni{{.*}}~{memory}
+// CHECK: nvvm.mbarrier.try_wait
+// CHECK: llvm.cond_br
+// CHECK: nvvm.bar.warp.sync
 // CHECK: llvm.inline_asm has_side_effects "mov.b32 $0, $1;", "=r,r" %[[TMEM]]
 // CHECK: %[[IDESC:.*]] = llvm.mlir.constant(136381584 : i32)
 // CHECK: llvm.mlir.constant(4611756662049538048 : i64)
 // CHECK: %[[DESC:.*]] = llvm.inline_asm has_side_effects "mov.b64 $0, $1;", "=l,l"
 // CHECK: llvm.mlir.constant(4611756662116581376 : i64)
 // CHECK: %[[ACC:.*]] = llvm.inttoptr %{{.*}} : i32 to !llvm.ptr<6>
-// CHECK: nvvm.tcgen05.mma %[[ACC]], %{{.*}}, %{{.*}}, %[[IDESC]], %[[EN:[0-9]+]] {ctaGroup = #nvvm.cta_group<cta_1>, kind = #nvvm.tcgen05_mma_kind<f16>}
 // CHECK: llvm.mlir.constant(2 : i64)
 // CHECK: llvm.mlir.constant(2176 : i64)
+// CHECK: llvm.cond_br %[[ELECTED]]
+// CHECK: nvvm.tcgen05.mma %[[ACC]], %{{.*}}, %{{.*}}, %[[IDESC]], %[[EN:[0-9]+]] {ctaGroup = #nvvm.cta_group<cta_1>, kind = #nvvm.tcgen05_mma_kind<f16>}
 // CHECK-COUNT-7: nvvm.tcgen05.mma
 // CHECK-NOT: nvvm.tcgen05.mma
+// CHECK: llvm.cond_br %[[ELECTED]]
 // CHECK: nvvm.tcgen05.commit %{{.*}} : !llvm.ptr<3>
-// CHECK: nvvm.bar.warp.sync
 
 // Two panels per copy, one barrier.
 // CHECK: ^[[LOAD]]:
@@ -199,7 +200,7 @@ tile.kernel @copy(%A: !g, %B: !g, %O: !g, %sq: i32, %nt: i32) target(#b200) sche
 // CHECK: ^[[STORE]]:
 // CHECK-COUNT-2: nvvm.cp.async.bulk.tensor.global.shared.cta %[[O]]
 // CHECK: nvvm.cp.async.bulk.commit.group
-// CHECK-NEXT: nvvm.cp.async.bulk.wait_group 0 {read}
+// CHECK: nvvm.cp.async.bulk.wait_group 0 {read}
 
 // CHECK: ^[[IDLE]]:
 // CHECK-NEXT: nvvm.setmaxregister decrease 56

@@ -56,8 +56,8 @@ tile.kernel @one_tile(%A: !g, %S: !gs, %nt: i32) target(#fa4.target<"sm_100a">) 
 
 // -----
 
-// A role of one lane that meets others as a warp: only what it issues is on the
-// lane. One that arrives for its threads on one lane arrives 32 times.
+// A role of one lane is run by its whole warp: only what it issues is on the lane.
+// Arrivals of its threads are each lane's own.
 
 #plan = #fa4.schedule<forward, tile = 128 x 128, stages = 1>
 
@@ -84,11 +84,9 @@ tile.kernel @lanes(%nt: i32) target(#fa4.target<"sm_100a">) schedule(#plan) {
     tile.barrier.commit @empty
     tile.named.arrive @meet
   }
-  // CHECK: %[[ELECTED:.*]] = nvvm.elect.sync
-  // CHECK: llvm.cond_br %[[ELECTED]]
-  // CHECK: %[[COUNT:.*]] = llvm.mlir.constant(32 : i32)
-  // CHECK: nvvm.mbarrier.arrive %{{[0-9]+}}, %[[COUNT]]
-  // CHECK: nvvm.bar.warp.sync
+  // CHECK: nvvm.setmaxregister decrease 56
+  // CHECK-NOT: nvvm.elect.sync
+  // CHECK: nvvm.mbarrier.arrive %{{[0-9]+}} : !llvm.ptr<3>
   tile.role @lane warps(1) at(1) one_lane regs(56) {
     tile.barrier.arrive @full by(thread)
   }

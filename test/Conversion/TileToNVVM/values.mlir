@@ -80,11 +80,11 @@ tile.kernel @softmax(%L: !gl, %c: f32, %sq: i32, %sk: i32, %nt: i32) target(#fa4
       // CHECK: llvm.fcmp "une"
       // CHECK: nvvm.vote.sync any
       // CHECK: llvm.cond_br
-      // CHECK: nvvm.tcgen05.ld %[[FIRST:.*]] {{.*}} : vector<16xi32>
+      // CHECK: nvvm.tcgen05.ld {{.*}} : vector<32xi32>
       // CHECK: nvvm.tcgen05.wait <load>
-      // CHECK: nvvm.tcgen05.ld {{.*}} : vector<16xi32>
-      // CHECK: llvm.fmul %{{.*}} : vector<16xf32>
-      // CHECK: nvvm.tcgen05.st {{.*}} : vector<16xi32>
+      // CHECK: llvm.fmul %{{.*}} : vector<32xf32>
+      // CHECK: nvvm.tcgen05.st {{.*}} : vector<32xi32>
+      // CHECK: nvvm.tcgen05.ld {{.*}} : vector<32xi32>
       tile.rescale @O by %a likely_one : !row
       tile.fence [tmem_stores]
       // A row that passes through registers does so in pieces.
