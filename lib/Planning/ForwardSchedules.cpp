@@ -40,8 +40,8 @@ static Home inRegisters(std::string step, std::optional<int64_t> result) {
 /// Registers of one thread at launch, the pool that roles redistribute.
 static int64_t launchRegisters(const TargetInfo &target, int64_t warpgroups) {
   const int64_t threads = warpgroups * warpsPerGroup * target.threadsPerWarp;
-  return static_cast<int64_t>(
-      llvm::alignDown(target.registersPerSm / threads, target.registerGranule));
+  const int64_t share = std::min(target.registersPerSm / threads, target.maxRegistersPerThread);
+  return static_cast<int64_t>(llvm::alignDown(share, target.registerGranule));
 }
 
 //===----------------------------------------------------------------------===//
@@ -186,9 +186,11 @@ static Schedule makeRegisterForward(const TargetInfo &target, Schedule plan) {
       std::min(static_cast<int64_t>(llvm::alignDown((pool - target.minRoleRegisters) / plan.stages,
                                                     target.registerGranule)),
                target.maxRoleRegisters);
+  // FlashAttention-3 gives its loading warpgroup no more where there are more.
+  constexpr int64_t maxLoadRegisters = 56;
   const int64_t load = std::min(
       static_cast<int64_t>(llvm::alignDown(pool - plan.stages * consumer, target.registerGranule)),
-      target.maxRoleRegisters);
+      maxLoadRegisters);
   plan.roles = {Role{"consumer",
                      {"qk", "softmax", "rescale", "pv", "finish", "store"},
                      warpsPerGroup,

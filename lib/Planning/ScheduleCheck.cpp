@@ -271,7 +271,8 @@ std::string Checker::checkRoles() {
                     llvm::Twine(usage.threads));
   }
   const int64_t launchShare = static_cast<int64_t>(
-      llvm::alignDown(target.registersPerSm / usage.threads, target.registerGranule));
+      llvm::alignDown(std::min(target.registersPerSm / usage.threads, target.maxRegistersPerThread),
+                      target.registerGranule));
   for (int64_t group = 0; group < warps; group += warpsPerGroup) {
     const Role *first = nullptr;
     for (const Role &role : schedule.roles) {
@@ -298,8 +299,10 @@ std::string Checker::checkRoles() {
     }
     usage.registers += registers * warpsPerGroup * target.threadsPerWarp;
   }
-  if (usage.registers > target.registersPerSm) {
-    return expected("registers of a CTA", "at most " + llvm::Twine(target.registersPerSm),
+  // Roles redistribute what the launch allotted: more would be waited for in vain.
+  const int64_t allotted = launchShare * usage.threads;
+  if (usage.registers > allotted) {
+    return expected("registers of a CTA", "at most " + llvm::Twine(allotted),
                     llvm::Twine(usage.registers));
   }
   return "";

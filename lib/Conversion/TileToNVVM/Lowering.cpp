@@ -152,7 +152,8 @@ TileToNVVMTypeConverter::TileToNVVMTypeConverter() {
     return LLVM::LLVMPointerType::get(type.getContext(), kGlobalSpace);
   });
   addConversion([](CursorType type, SmallVectorImpl<Type> &types) -> LogicalResult {
-    types.assign(type.getDepth() > 1 ? 2 : 1, IntegerType::get(type.getContext(), 32));
+    // Behind the types of other values, which the list may hold already.
+    types.append(type.getDepth() > 1 ? 2 : 1, IntegerType::get(type.getContext(), 32));
     return success();
   });
   addConversion([](FragType type) -> Type {
