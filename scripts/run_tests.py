@@ -70,7 +70,7 @@ def steps(jobs):
         Step("python", [python_with("numpy", "pytest", "setuptools"), "-m", "pytest", "-q", "-p", "no:cacheprovider"], 10, counts=True),
         Step("installed-package", ["ninja", "-C", "build", "check-fa4-install"], 5),
         *(Step(name, ["ninja", "-C", "build", "-j", jobs, f"check-fa4-{name}"], 12, counts=True, needs=f"check-fa4-{name}")
-          for name in ("schedules", "mutations", "matrix")),
+          for name in ("schedules", "mutations", "sim", "matrix")),
         Step("gate-clang_tidy", [*gates, "clang_tidy"], 12),
         Step("sanitizer-build", ["bash", "-c", f". scripts/lib.sh && configure asan build-asan && ninja -C build-asan -j {jobs} fa4-tests"], 15),
         Step("sanitizer-unit", [python, "scripts/run_unit_tests.py", "build-asan/unittests"], 10, counts=True, environment=ASAN),
