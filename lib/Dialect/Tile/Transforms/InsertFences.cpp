@@ -252,7 +252,8 @@ void Flow::pass(const llvm::BitVector &receivers, bool withinRole, Operation *op
 }
 
 void Flow::receive(Operation *op, Debt &debt) {
-  for (unsigned sender : handOvers.sendersOf(op, actor).set_bits()) {
+  const llvm::BitVector senders = handOvers.sendersOf(op, actor);
+  for (unsigned sender : senders.set_bits()) {
     if (sender != actor) {
       debt.arrived[sender] = op;
     }
