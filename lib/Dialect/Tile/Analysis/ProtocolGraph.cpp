@@ -16,6 +16,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
+#include <algorithm>
 #include <map>
 
 using namespace mlir;
@@ -183,23 +184,35 @@ SmallVector<EventId> ProtocolGraph::reportedBy(EventId arrival) const {
 }
 
 ProtocolClosure::ProtocolClosure(const ProtocolGraph &graph, ArrayRef<Operation *> without)
-    : words((graph.events.size() + 63) / 64), bits(words * graph.events.size(), 0) {
+    : words((graph.events.size() + 63) / 64), bits(new uint64_t[words * graph.events.size()]) {
+  if (graph.hasCycle()) {
+    std::fill_n(bits.get(), words * graph.events.size(), 0);
+  }
   for (EventId id : graph.order()) {
     const ProtocolEvent &event = graph.events[id];
     ArrayRef<EventId> edges = graph.edges(id);
     if (event.kind == EventKind::Wait && llvm::is_contained(without, event.op)) {
       edges = edges.take_front(1);
     }
-    uint64_t *own = bits.data() + size_t(id) * words;
+    uint64_t *own = bits.get() + size_t(id) * words;
+    bool isFirst = true;
     for (EventId before : edges) {
       if (before == kNoEvent) {
         continue;
       }
       const uint64_t *other = row(before);
-      for (size_t word = 0; word < words; ++word) {
-        own[word] |= other[word];
+      if (isFirst) {
+        std::copy_n(other, words, own);
+      } else {
+        for (size_t word = 0; word < words; ++word) {
+          own[word] |= other[word];
+        }
       }
       own[before / 64] |= uint64_t(1) << (before % 64);
+      isFirst = false;
+    }
+    if (isFirst) {
+      std::fill_n(own, words, 0);
     }
   }
 }

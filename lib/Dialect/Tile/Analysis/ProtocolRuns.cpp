@@ -56,18 +56,21 @@ FailureOr<std::vector<ProtocolLetter>> fa4::tile::protocolLetters(ProtocolModel 
   return result;
 }
 
-/// The tiles of a letter in which each number is its least or its greatest: each of the
-/// loops that the numbers part has all trips in one of them.
-static std::vector<TileNumbers> getExtremes(const ProtocolLetter &letter) {
-  TileNumbers least = letter.tiles.front(), greatest = least;
-  for (const TileNumbers &tile : letter.tiles) {
+/// Those of `tiles` in which each number is its least or its greatest: each of the loops
+/// that the numbers part has all trips in one of them.
+static std::vector<TileNumbers> getExtremes(ArrayRef<TileNumbers> tiles) {
+  if (tiles.empty()) {
+    return {};
+  }
+  TileNumbers least = tiles.front(), greatest = least;
+  for (const TileNumbers &tile : tiles) {
     for (size_t number = 0; number < tile.size(); ++number) {
       least[number] = std::min(least[number], tile[number]);
       greatest[number] = std::max(greatest[number], tile[number]);
     }
   }
   std::vector<TileNumbers> extremes;
-  for (const TileNumbers &tile : letter.tiles) {
+  for (const TileNumbers &tile : tiles) {
     bool isExtreme = true;
     for (size_t number = 0; number < tile.size(); ++number) {
       isExtreme &= tile[number] == least[number] || tile[number] == greatest[number];
@@ -79,45 +82,68 @@ static std::vector<TileNumbers> getExtremes(const ProtocolLetter &letter) {
   return extremes;
 }
 
+/// The extremes among the tiles of exactly `trips` trips whose largest number says so.
+static std::vector<TileNumbers> findTiles(ProtocolModel &model, ArrayRef<TileNumbers> tiles,
+                                          int64_t trips) {
+  std::vector<TileNumbers> found;
+  llvm::copy_if(tiles, std::back_inserter(found),
+                [&](const TileNumbers &tile) { return *llvm::max_element(tile) == trips; });
+  found = getExtremes(found);
+  llvm::erase_if(found, [&](const TileNumbers &tile) {
+    FailureOr<ProtocolGraph> graph = ProtocolGraph::build(model, {tile}, /*ordered=*/false);
+    return failed(graph) || graph->tileBegin.back() != trips;
+  });
+  return found;
+}
+
 std::vector<ProtocolRun> fa4::tile::protocolRuns(ProtocolModel &model, int64_t trips) {
-  FailureOr<std::vector<ProtocolLetter>> letters = protocolLetters(model, trips);
+  constexpr int64_t kAllWords = 5, kAllTiles = 3;
+  FailureOr<std::vector<ProtocolLetter>> letters =
+      protocolLetters(model, std::min(trips, kAllWords));
   if (failed(letters)) {
     return {};
   }
-  constexpr int64_t kAllWords = 5, kAllTiles = 3;
   std::vector<ProtocolRun> runs = protocolWords(model, *letters, std::min(trips, kAllWords));
   llvm::SmallDenseMap<int64_t, const ProtocolLetter *> ofLength;
   for (const ProtocolLetter &letter : *letters) {
     ofLength.insert({letter.trips, &letter});
     if (letter.trips > kAllTiles) {
       // Within a word of this length only one of them may stand.
-      for (TileNumbers &tile : getExtremes(letter)) {
+      for (TileNumbers &tile : getExtremes(letter.tiles)) {
         runs.push_back({std::move(tile)});
       }
-    }
-    if (letter.trips <= kAllTiles) {
+    } else {
       // One that stands for its letter is there already.
       for (const TileNumbers &tile : ArrayRef<TileNumbers>(letter.tiles).drop_front()) {
         runs.push_back({tile});
       }
     }
   }
-  if (trips <= kAllWords || !model.hasManyTiles()) {
+  if (trips <= kAllWords) {
     return runs;
   }
   // A ring goes round within tiles, and over the ends of short ones.
+  std::vector<TileNumbers> tiles = model.tiles(trips);
+  for (TileNumbers &tile : findTiles(model, tiles, trips)) {
+    runs.push_back({std::move(tile)});
+  }
+  if (!model.hasManyTiles()) {
+    return runs;
+  }
   for (int64_t size = 1; size <= kAllTiles; ++size) {
-    ProtocolRun run;
-    if (const ProtocolLetter *letter = ofLength.lookup(size)) {
-      for (int64_t done = 0; done < trips; done += size) {
-        run.push_back(letter->tiles[run.size() % letter->tiles.size()]);
-      }
-      runs.push_back(std::move(run));
+    const ProtocolLetter *few = ofLength.lookup(size);
+    if (!few) {
+      continue;
     }
-    const ProtocolLetter *few = ofLength.lookup(size), *rest = ofLength.lookup(trips - size);
-    if (few && rest) {
-      runs.push_back({few->tiles.front(), rest->tiles.front()});
-      runs.push_back({rest->tiles.front(), few->tiles.front()});
+    ProtocolRun run;
+    for (int64_t done = 0; done < trips; done += size) {
+      run.push_back(few->tiles[run.size() % few->tiles.size()]);
+    }
+    runs.push_back(std::move(run));
+    std::vector<TileNumbers> rest = findTiles(model, tiles, trips - size);
+    if (!rest.empty()) {
+      runs.push_back({few->tiles.front(), rest.front()});
+      runs.push_back({rest.back(), few->tiles.front()});
     }
   }
   return runs;

@@ -32,6 +32,8 @@ public:
 
 private:
   std::unique_ptr<ProtocolModel> model;
+  /// The same for every kernel that is built: rules change no loop.
+  std::vector<ProtocolRun> runs;
   std::vector<ProtocolGraph> graphs;
 };
 
@@ -51,11 +53,11 @@ struct BarrierRules {
 
 /// R1 and R2: drops implied waits, and arrivals that nobody waits for then. A wait
 /// stays if the arrivals left over could not be told apart.
-mlir::LogicalResult dropImpliedWaits(KernelOp kernel, const BarrierRules &rules,
+mlir::LogicalResult dropImpliedWaits(KernelOp kernel, ProtocolRuns &runs, const BarrierRules &rules,
                                      BarrierRuleCounts &counts);
 
 /// R3 to R5: makes one barrier of two.
-mlir::LogicalResult mergeBarriers(KernelOp kernel, const BarrierRules &rules,
+mlir::LogicalResult mergeBarriers(KernelOp kernel, ProtocolRuns &runs, const BarrierRules &rules,
                                   BarrierRuleCounts &counts);
 
 } // namespace fa4::tile

@@ -44,7 +44,10 @@ LogicalResult ProtocolRuns::build(KernelOp kernel) {
   if (!model) {
     return failure();
   }
-  for (const ProtocolRun &run : protocolRuns(*model, trips)) {
+  if (runs.empty()) {
+    runs = protocolRuns(*model, trips);
+  }
+  for (const ProtocolRun &run : runs) {
     FailureOr<ProtocolGraph> graph = ProtocolGraph::build(*model, run);
     if (failed(graph)) {
       return failure();
@@ -388,9 +391,8 @@ static std::optional<int64_t> findUnseenEngine(const ProtocolRuns &runs, Barrier
   return unseen;
 }
 
-LogicalResult fa4::tile::dropImpliedWaits(KernelOp kernel, const BarrierRules &rules,
-                                          BarrierRuleCounts &counts) {
-  ProtocolRuns runs;
+LogicalResult fa4::tile::dropImpliedWaits(KernelOp kernel, ProtocolRuns &runs,
+                                          const BarrierRules &rules, BarrierRuleCounts &counts) {
   if (!rules.dropWaits && !rules.trimArrivals) {
     return success();
   }

@@ -42,7 +42,7 @@ struct Half {
 /// told apart by their ops alone.
 class LazyRuns {
 public:
-  explicit LazyRuns(KernelOp kernel) : kernel(kernel) {}
+  LazyRuns(KernelOp kernel, ProtocolRuns &runs) : kernel(kernel), runs(runs) {}
 
   /// None after an error; no pair is merged then.
   ArrayRef<ProtocolGraph> getGraphs() {
@@ -56,7 +56,7 @@ public:
 
 private:
   KernelOp kernel;
-  ProtocolRuns runs;
+  ProtocolRuns &runs;
   bool made = false;
   bool failed = false;
 };
@@ -387,11 +387,11 @@ static bool mergeOnce(KernelOp kernel, LazyRuns &runs, const BarrierRules &rules
   return false;
 }
 
-LogicalResult fa4::tile::mergeBarriers(KernelOp kernel, const BarrierRules &rules,
-                                       BarrierRuleCounts &counts) {
+LogicalResult fa4::tile::mergeBarriers(KernelOp kernel, ProtocolRuns &graphs,
+                                       const BarrierRules &rules, BarrierRuleCounts &counts) {
   bool merged = rules.merge || rules.share;
   while (merged) {
-    LazyRuns runs(kernel);
+    LazyRuns runs(kernel, graphs);
     merged = mergeOnce(kernel, runs, rules, counts);
     if (runs.hasFailed()) {
       return failure();

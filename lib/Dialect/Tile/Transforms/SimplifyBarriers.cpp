@@ -36,8 +36,9 @@ struct TileSimplifyBarriers
     KernelOp kernel = getOperation();
     BarrierRules rules;
     BarrierRuleCounts counts;
-    if (failed(readRules(rules)) || failed(dropImpliedWaits(kernel, rules, counts)) ||
-        failed(mergeBarriers(kernel, rules, counts))) {
+    ProtocolRuns runs;
+    if (failed(readRules(rules)) || failed(dropImpliedWaits(kernel, runs, rules, counts)) ||
+        failed(mergeBarriers(kernel, runs, rules, counts))) {
       return signalPassFailure();
     }
     insertExitDrains(kernel);

@@ -204,9 +204,10 @@ public:
   }
 
 private:
-  const uint64_t *row(EventId event) const { return bits.data() + size_t(event) * words; }
+  const uint64_t *row(EventId event) const { return bits.get() + size_t(event) * words; }
   size_t words;
-  std::vector<uint64_t> bits;
+  /// A row per event; not zeroed, since each row starts as a copy.
+  std::unique_ptr<uint64_t[]> bits;
 };
 
 /// Tiles that make the same events, but for the ops behind them.
@@ -219,8 +220,8 @@ struct ProtocolLetter {
 mlir::FailureOr<std::vector<ProtocolLetter>> protocolLetters(ProtocolModel &model, int64_t trips);
 
 /// Runs that show how a kernel's events lie to each other, though not for all lengths:
-/// every word of up to 5 trips and every tile of up to 3; of up to `trips` trips each
-/// letter, and words of few or of equal tiles. None after an error.
+/// every word of up to 5 trips and every tile of up to 3; the letters of `trips` trips,
+/// and words of about as many in few or in equal tiles. None after an error.
 std::vector<ProtocolRun> protocolRuns(ProtocolModel &model, int64_t trips);
 
 /// The words over `letters` with `least` to `trips` trips in total, the letters, and the
