@@ -155,6 +155,7 @@ const OpcodeTable &OpcodeTable::get() {
     addAsyncCopyOpcodes(t);
     addBulkCopyOpcodes(t);
     addTensorCopyOpcodes(t);
+    addTensorMapOpcodes(t);
     addClusterOpcodes(t);
     addMatrixOpcodes(t);
     addWgmmaOpcodes(t);

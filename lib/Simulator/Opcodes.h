@@ -234,6 +234,7 @@ void addFenceOpcodes(OpcodeTable &table);
 void addAsyncCopyOpcodes(OpcodeTable &table);
 void addBulkCopyOpcodes(OpcodeTable &table);
 void addTensorCopyOpcodes(OpcodeTable &table);
+void addTensorMapOpcodes(OpcodeTable &table);
 void addClusterOpcodes(OpcodeTable &table);
 void addMatrixOpcodes(OpcodeTable &table);
 void addWgmmaOpcodes(OpcodeTable &table);

@@ -102,6 +102,10 @@ bool TensorCopy::readMap(Cluster &cluster, TensorMap &map) {
     return fault(FaultId::TmapBad, toString(decoded.takeError()));
   }
   map = *decoded;
+  // tensormap.replace can put anything in.
+  if (Error broken = map.verify()) {
+    return fault(FaultId::TmapBad, toString(std::move(broken)));
+  }
   if (map.rank != x->coordinates.size()) {
     return fault(FaultId::TmapBox, "expected " + Twine(map.rank) +
                                        " coordinates for the tensor map, but got " +

@@ -207,6 +207,68 @@ def _through_map(name, m, space, scope):
                   shared=OUT_WORDS * 4 + 16, maps=[m])
 
 
+ELEMENTS = ["u8", "u16", "u32", "s32", "u64", "s64", "f16", "f32", "f32_ftz", "f64", "bf16", "tf32", "tf32_ftz"]
+
+
+def _edited(name, start, edits, at, place, scope="gpu", **changes):
+    """A tensor load through a map that the kernel edits: in global memory, or in
+    shared memory and then copied. Without a start it fills cleared memory."""
+    m = dict(start or changes, **changes)
+    where, memory = OUT_WORDS * 4 + 128, "[%rd10" if place == "global" else "[%r20"
+    clear = "".join(f"  st.global.b64 [%rd10+{8 * i}], %rd2;\n" for i in range(16))
+    fill = "".join(("  ld.b64 %rd2, [%rd1+{0}]; " if start else "  mov.b64 %rd2, 0; ").format(8 * i) +
+                   f"st.{place}.b64 {memory}+{8 * i}], %rd2;\n" for i in range(16))
+    for field, kind, operands in edits:
+        fill += f"  tensormap.replace.tile.{field}.{place}.b1024.{kind} {memory}], {operands};\n"
+    if place == "global":
+        publish = f"PUBLISH: bar.warp.sync -1; fence.proxy.tensormap::generic.release.{scope};\n"
+    else:
+        publish = ("PUBLISH: bar.warp.sync -1;\n  tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic."
+                   f"release.{scope}.sync.aligned [%rd10], [%r20], 128;\n")
+    body = PAINT + INIT + (
+        f"  mov.b64 %rd1, map0; cvta.param.u64 %rd1, %rd1; add.u64 %rd10, out, {OUT_WORDS * 4};\n"
+        f"  add.u32 %r20, base, {where}; add.u64 %rd11, in, 4096; add.u64 %rd12, in, 0;\n"
+        "  setp.ge.u32 p, thread, 32; @p bra WAIT;\n  @q bra PUBLISH;\n" + fill + publish +
+        "  @q bra WAIT;\n  fence.proxy.tensormap::generic.acquire.gpu [%rd10], 128;\n"
+        f"  mbarrier.arrive.expect_tx.shared.b64 %rd0, [%r1], {box_bytes(m)};\n"
+        f"  cp.async.bulk.tensor.{len(at)}d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
+        f"[base], [%rd10, {coordinates(at)}], [%r1];\n"
+    ) + WAIT.format("WAIT", 0) + "  @q bra CLEAR;\n  mov.b64 %rd2, 0;\n" + clear + "CLEAR:\n" + DUMP
+    directed_case("tma map " + name, kernel(body, ".reqntid 128", 1), 128, words(7600, 16384), OUT_WORDS + 32,
+                  shared=OUT_WORDS * 4 + 256, maps=[start or recipe("input", "u8", (64,), (64,))])
+
+
+def _maps():
+    start = recipe("input", "bf16", (100, 40), (16, 16))
+    stride = start["strides"][0]
+    edits = [
+        ("global_address", "b64", "%rd11", {}), ("interleave_layout", "b32", "0", {}), ("fill_mode", "b32", "1", {}),
+        ("box_dim", "b32", "0, 32", dict(box=[32, 16])), ("box_dim", "b32", "1, 9", dict(box=[16, 9])),
+        ("global_dim", "b32", "0, 90", {}), ("global_dim", "b32", "1, 35", {}),
+        ("global_stride", "b64", f"0, {2 * stride}", {}), ("element_stride", "b32", "1, 3", dict(elementStrides=[1, 3])),
+    ] + [("swizzle_mode", "b32", str(k), {}) for k in range(4)]
+    for field, kind, operands, changes in edits:
+        for place in ["global", "shared::cta"]:
+            _edited(f"{field} {operands} {place}", start, [(field, kind, operands)], (88, 30), place,
+                    "cta" if place[0] == "s" else "gpu", **changes)
+    for scope in ["cluster", "sys"]:
+        _edited(f"published to {scope}", start, [("fill_mode", "b32", "1")], (88, 30), "shared::cta", scope)
+    deep = recipe("input", "bf16", (100, 20, 4), (16, 8, 1))
+    _edited("rank", deep, [("rank", "b32", "1")], (88, 14), "shared::cta", "cta", sizes=[100, 20], box=[16, 8], elementStrides=[1, 1])
+    for code, t in enumerate(ELEMENTS):
+        source = recipe("input", "u32", (48, 20), (16, 5))
+        _edited(f"elemtype {t}", source, [("elemtype", "b32", str(code))], (32, 17), ["global", "shared::cta"][code % 2],
+                ["gpu", "cta"][code % 2], type=t)
+    whole = recipe("input", "f32", (40, 12, 9), (8, 7, 3), "32", (1, 2, 1))
+    edits = [("global_address", "b64", "%rd12"), ("rank", "b32", "2"), ("elemtype", "b32", "7"), ("interleave_layout", "b32", "0"),
+             ("swizzle_mode", "b32", "1"), ("fill_mode", "b32", "1")]
+    for d in range(3):
+        edits += [("box_dim", "b32", f"{d}, {whole['box'][d]}"), ("global_dim", "b32", f"{d}, {whole['sizes'][d]}"),
+                  ("element_stride", "b32", f"{d}, {whole['elementStrides'][d]}")]
+        edits += [("global_stride", "b64", f"{d}, {whole['strides'][d]}")] if d < 2 else []
+    _edited("from nothing", None, edits, (36, 4, 7), "shared::cta", **whole)
+
+
 def _clusters():
     for op, t in [("add", "u32"), ("add", "u64"), ("min", "s32"), ("max", "u32"), ("inc", "u32"), ("dec", "u32"),
                   ("and", "b32"), ("or", "b32"), ("xor", "b32")]:
@@ -339,3 +401,4 @@ _matrices()
 for element in ["tf32", "bf16", "e4m3"]:
     for lowest in [8, 72, 136, 200]:
         _shapes(element, lowest, min(lowest + 56, 256))
+_maps()
