@@ -274,7 +274,10 @@ def page(families, rows, gpu):
             f"{len(others)} rows are of `sm_100a` alone: " + ", ".join(f"`{name}`" for name in others) + ".",
             f"So are the {later} modifiers in the last column above. They follow the PTX manual; the",
             "products of `tcgen05` are compared with exact ones, and kernels of other compilers run with many of the",
-            "others, but no GPU has confirmed any of them.", ""]
+            "others, but no GPU has confirmed any of them.", "",
+            "Not modelled, so refused when a kernel is loaded: `tcgen05.shift`, `tcgen05.mma` with `.ws`, `.sp` or",
+            "`.block_scale`, `tcgen05.ld.red`; and, on either chip, the im2col, gather and scatter modes of tensor copies.",
+            ""]
     return "\n".join(out)
 
 
