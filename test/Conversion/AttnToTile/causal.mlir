@@ -59,13 +59,23 @@ module attributes {fa4.target = #fa4.target<"sm_100a">} {
 
 // CHECK: tile.work @work(%[[T:.+]]) tiles(%[[TILES]] : i32) uses(%[[SQ]], %[[SK]], %[[NB]], %[[HQ]], %[[GROUP]] :
 // CHECK-SAME: -> (%q0, %q1, %h, %kvh, %b, %j0, %n, %ne) facts(1 <= %n, 1 <= %ne, %ne <= %n) {
-// All heads of the last block of rows come first.
+// The last block of rows of a section of heads comes first.
 // CHECK: %[[BLOCKS:.+]] = arith.ceildivsi %[[SQ]], %c256_i32
 // CHECK: %[[HEADS:.+]] = arith.muli %[[NB]], %[[HQ]]
-// CHECK: %[[OUTER:.+]] = arith.divui %[[T]], %[[HEADS]]
+// CHECK: %[[FITTING:.+]] = arith.divui %c33554432_i64, %{{.+}} : i64
+// CHECK: arith.muli %[[FITTING]], %{{.+}} : i64
+// CHECK: %[[SIZE:.+]] = arith.trunci %{{.+}} : i64 to i32
+// CHECK: %[[SECTION:.+]] = arith.muli %[[SIZE]], %[[BLOCKS]]
+// CHECK: %[[NUMBER:.+]] = arith.divui %[[T]], %[[SECTION]]
+// CHECK: %[[FIRST:.+]] = arith.muli %[[NUMBER]], %[[SIZE]]
+// CHECK: %[[INSIDE:.+]] = arith.remui %[[T]], %[[SECTION]]
+// CHECK: %[[LEFT:.+]] = arith.subi %[[HEADS]], %[[FIRST]]
+// CHECK: %[[MINE:.+]] = arith.minsi %[[SIZE]], %[[LEFT]]
+// CHECK: %[[OUTER:.+]] = arith.divui %[[INSIDE]], %[[MINE]]
 // CHECK: %[[LAST:.+]] = arith.subi %[[BLOCKS]], %c1_i32
 // CHECK: %[[BLOCK:.+]] = arith.subi %[[LAST]], %[[OUTER]]
-// CHECK: %[[INNER:.+]] = arith.remui %[[T]], %[[HEADS]]
+// CHECK: %[[OFFSET:.+]] = arith.remui %[[INSIDE]], %[[MINE]]
+// CHECK: %[[INNER:.+]] = arith.addi %[[FIRST]], %[[OFFSET]]
 // CHECK: %[[H:.+]] = arith.remui %[[INNER]], %[[HQ]]
 // CHECK: %[[B:.+]] = arith.divui %[[INNER]], %[[HQ]]
 // CHECK: %[[KVH:.+]] = arith.divui %[[H]], %[[GROUP]]
