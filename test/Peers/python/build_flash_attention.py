@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compiles FlashAttention-4, without a GPU, to PTX.
 
-usage: build_flash_attention.py OUT sm_90a|sm_100a causal|clc|pairs|backward SEQUENCE
+usage: build_flash_attention.py OUT sm_90a|sm_100a causal|clc|pairs|backward SEQUENCE [HEAD_DIM]
 
 On sm_100a `clc` is the causal kernel whose CTAs take work by cluster launch control,
 `pairs` the kernel without a mask, which multiplies on pairs of CTAs, and `backward` the
@@ -18,7 +18,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-HEADS, HEAD_DIM = 2, 128
+HEADS = 2
 # Selects tile sizes only: the SM counts of an H200 and a B200.
 SM_COUNT = {"sm_90a": "132", "sm_100a": "148"}
 
@@ -32,6 +32,7 @@ def one_module(texts):
 
 def main():
     out, arch, variant, sequence = Path(sys.argv[1]), sys.argv[2], sys.argv[3], int(sys.argv[4])
+    head_dim = int(sys.argv[5]) if len(sys.argv) > 5 else 128
     dump = tempfile.mkdtemp(dir=out)
     os.environ.update(
         FLASH_ATTENTION_ARCH=arch, FLASH_ATTENTION_NUM_SMS=SM_COUNT[arch],
@@ -56,7 +57,7 @@ def main():
     cutlass.utils.HardwareInfo.__init__ = lambda self, *args: None
     cutlass.utils.HardwareInfo.get_device_multiprocessor_count = lambda self: int(SM_COUNT[arch])
     with FakeTensorMode(allow_non_fake_inputs=True):
-        q, k, v, o, do = (torch.empty(1, sequence, HEADS, HEAD_DIM, dtype=torch.bfloat16, device="cuda") for _ in range(5))
+        q, k, v, o, do = (torch.empty(1, sequence, HEADS, head_dim, dtype=torch.bfloat16, device="cuda") for _ in range(5))
         if variant == "backward":
             lse = torch.empty(1, HEADS, sequence, dtype=torch.float32, device="cuda")
             interface._flash_attn_bwd(q, k, v, o, do, lse, causal=True)
@@ -68,7 +69,7 @@ def main():
              for path in sorted(Path(dump).glob("*.ptx"), key=lambda path: path.stat().st_mtime_ns)]
     entries = [re.search(r"\.entry (\w+)", text)[1] for text in texts]
     threads = [int(re.search(r"\.reqntid (\d+)", text)[1]) for text in texts]
-    name = f"flash_attention_{arch}_{variant}_s{sequence}"
+    name = f"flash_attention_{arch}_{variant}_s{sequence}" + (f"_d{head_dim}" if head_dim != 128 else "")
     (out / f"{name}.ptx").write_text(one_module(texts), encoding="utf-8")
     # A kernel that allocates nothing does not ask.
     sizes = [0] * (len(texts) - len(shared)) + shared
