@@ -39,15 +39,23 @@ llvm::Expected<std::unique_ptr<SimulatedProgram>> SimulatedProgram::create(Modul
   if (failed(bundle) || failed(ptx)) {
     return refuse();
   }
-  auto program = sim::Program::load(*ptx);
+  auto result = load(std::move(*bundle), std::move(*ptx));
+  if (result) {
+    (*result)->times = compiler.getTimes().vec();
+  }
+  return result;
+}
+
+llvm::Expected<std::unique_ptr<SimulatedProgram>> SimulatedProgram::load(runtime::Bundle bundle,
+                                                                         std::string ptx) {
+  auto program = sim::Program::load(ptx);
   if (!program) {
     return program.takeError();
   }
   std::unique_ptr<SimulatedProgram> result(new SimulatedProgram());
-  result->bundle = std::move(*bundle);
-  result->ptx = std::move(*ptx);
+  result->bundle = std::move(bundle);
+  result->ptx = std::move(ptx);
   result->program = std::move(*program);
-  result->times = compiler.getTimes().vec();
   return result;
 }
 

@@ -32,6 +32,10 @@ public:
                                                                   const TargetInfo &target,
                                                                   DeviceOptions options = {});
 
+  /// Takes PTX that somebody else made, or changed, for the launches of `bundle`.
+  static llvm::Expected<std::unique_ptr<SimulatedProgram>> load(runtime::Bundle bundle,
+                                                                std::string ptx);
+
   /// Runs the launches; what kernels write arrives in `arguments`. An error names the
   /// first fault.
   llvm::Error run(llvm::MutableArrayRef<Argument> arguments, const SimulationOptions &options);

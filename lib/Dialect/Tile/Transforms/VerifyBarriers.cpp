@@ -142,6 +142,13 @@ void BarrierVerifier::addWait(const BarrierUse &use) {
 
 LogicalResult BarrierVerifier::visit(Operation *op) {
   auto role = op->getParentOfType<RoleOp>();
+  for (StringRef home : {"on_leader", "on_peer", "on_both"}) {
+    if (role && role.getCtas() == Ctas::Single && op->hasAttr(home)) { // T2.B
+      return op->emitOpError() << "expected '" << home
+                               << "' in a role of a pair of CTAs, but got '@" << role.getSymName()
+                               << "', which every CTA runs for itself";
+    }
+  }
   if (auto wait = dyn_cast<BarrierWaitOp>(op)) {
     if (failed(verifyUse(op, useOf(wait)))) {
       return failure();

@@ -65,7 +65,7 @@ def TileVerifyT2 : Pass<"tile-verify-t2"> {
     * (T2.A) views are addressed by an element and a cursor of their ring, with the
       tile they have, and the extents of products agree;
     * (T2.B) barriers are addressed by an element that exists and a cursor of their
-      depth; only one lane commits;
+      depth; only one lane commits; another CTA's are named in roles of pairs only;
     * (T2.C) every barrier's count is the number of arrivals at it;
     * (T2.X) the bytes announced are those that the next loads or sends bring;
     * (T2.S) every barrier is waited for, and arrived at;

@@ -1,0 +1,56 @@
+//===- Report.h - which rung objects to which edits -------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A table of classes by rungs in Markdown, and below it every edit that nobody
+// objects to, with the reason why it breaks nothing or the lack of one.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA4_TEST_MUTATIONS_REPORT_H
+#define FA4_TEST_MUTATIONS_REPORT_H
+
+#include "Subject.h"
+
+#include <map>
+
+namespace fa4::mutations {
+
+class Report {
+public:
+  /// `canRun`: whether the simulator can be asked about this kernel at all.
+  explicit Report(bool canRun) : canRun(canRun) {}
+
+  /// Takes in what was said about an edit of the placed kernel, or of its PTX.
+  void add(const Edit &edit, const Verdict &verdict, bool ofPtx);
+
+  void print(llvm::raw_ostream &os) const;
+
+  /// How to read a page of such tables, which were made as `note` says.
+  static void printPreface(llvm::raw_ostream &os, llvm::StringRef note);
+
+  /// Edits that a rung objects to, or that are shown to break nothing.
+  size_t getPassed() const { return passed; }
+  size_t getFailed() const { return failed; }
+
+private:
+  struct Row {
+    unsigned edits = 0, verifier = 0, proof = 0, simulated = 0, simulator = 0, both = 0,
+             onlySimulator = 0, survivors = 0, harmless = 0, open = 0;
+  };
+  struct Line {
+    std::string kind, place, text;
+  };
+  void printTable(llvm::raw_ostream &os, const std::map<std::string, Row> &rows, bool ofPtx) const;
+
+  bool canRun;
+  std::map<std::string, Row> placed, ptx;
+  std::vector<Line> survivors, unseen;
+  size_t passed = 0, failed = 0;
+};
+
+} // namespace fa4::mutations
+
+#endif // FA4_TEST_MUTATIONS_REPORT_H

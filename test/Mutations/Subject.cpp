@@ -1,0 +1,302 @@
+//===- Subject.cpp - the kernel that edits break --------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A run is right if every result has the bits of the unedited kernel's, in every
+// order of events: that kernel gives the same bits in all of them, which is checked
+// first.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Subject.h"
+
+#include "fa4/Dialect/FA4/IR/FA4Attributes.h"
+#include "fa4/Dialect/Tile/IR/TileOps.h"
+#include "fa4/Dialect/Tile/Transforms/Passes.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace fa4::driver;
+
+namespace fa4::mutations {
+
+namespace {
+
+/// Keeps the first error of what runs while it lives.
+class Listener {
+public:
+  explicit Listener(MLIRContext *context)
+      : handler(context, [this](Diagnostic &diagnostic) {
+          if (first.empty() && diagnostic.getSeverity() == DiagnosticSeverity::Error) {
+            first = diagnostic.str();
+          }
+          return success();
+        }) {}
+
+  std::string getError(llvm::StringRef otherwise) const {
+    return first.empty() ? otherwise.str() : first;
+  }
+
+private:
+  std::string first;
+  ScopedDiagnosticHandler handler;
+};
+
+constexpr char kSeparator = '\t';
+constexpr llvm::StringLiteral kNotAsked = "-";
+
+std::string oneLine(llvm::StringRef text) {
+  constexpr size_t longest = 200;
+  std::string line = text.split('\n').first.take_front(longest).str();
+  llvm::replace(line, kSeparator, ' ');
+  return line;
+}
+
+/// An array like `array` whose elements no kernel would write by chance.
+std::shared_ptr<HostArray> makeFilled(const HostArray &array) {
+  auto filled = std::make_shared<HostArray>(array.getType(), array.getShape());
+  filled->forEach([&](llvm::ArrayRef<int64_t> index, int64_t) { filled->set(index, 0.5); });
+  return filled;
+}
+
+} // namespace
+
+std::string toLine(const Verdict &verdict) {
+  std::string line;
+  for (const auto *part : {&verdict.verifier, &verdict.proof, &verdict.simulator}) {
+    line += *part ? oneLine(**part) : kNotAsked.str();
+    line += kSeparator;
+  }
+  return line + (verdict.sameCode ? "same" : "") + (verdict.crashed ? "crashed" : "");
+}
+
+std::optional<Verdict> fromLine(llvm::StringRef line) {
+  llvm::SmallVector<llvm::StringRef> parts;
+  line.split(parts, kSeparator);
+  if (parts.size() != 4) {
+    return std::nullopt;
+  }
+  auto read = [](llvm::StringRef part) -> std::optional<std::string> {
+    return part == kNotAsked ? std::nullopt : std::optional<std::string>(part.str());
+  };
+  return Verdict{read(parts[0]), read(parts[1]), read(parts[2]), parts[3] == "same",
+                 parts[3] == "crashed"};
+}
+
+llvm::Expected<std::unique_ptr<Subject>> Subject::create(MLIRContext &context,
+                                                         llvm::StringRef moduleText,
+                                                         llvm::ArrayRef<InputOptions> inputs) {
+  std::unique_ptr<Subject> subject(new Subject());
+  subject->stated = parseSourceString<ModuleOp>(moduleText, &context);
+  if (!subject->stated) {
+    return llvm::createStringError("expected the kernel's module to parse");
+  }
+  OwningOpRef<ModuleOp> lowered(cast<ModuleOp>((*subject->stated)->clone()));
+  std::optional<TargetAttr> target;
+  if (TargetAttr given = lookupTargetAttr(*lowered)) {
+    target = given;
+  }
+  lowered->walk([&](tile::KernelOp kernel) { target = kernel.getTarget(); });
+  if (!target) {
+    return llvm::createStringError("expected the kernel's module to state its target");
+  }
+  subject->target = target->getInfo();
+  Listener listener(&context);
+  if (failed(DeviceCompiler(*lowered, subject->target).lowerTo(DeviceLevel::T2))) {
+    return llvm::createStringError(listener.getError("expected the kernel to compile"));
+  }
+  // Printed and read again, every op has a line of its own.
+  llvm::raw_string_ostream stream(subject->placedText);
+  lowered->print(stream);
+  subject->placed = parseSourceString<ModuleOp>(subject->placedText, &context);
+  if (!subject->placed) {
+    return llvm::createStringError(listener.getError("expected the placed kernel to parse"));
+  }
+  for (const std::string &complaint :
+       {subject->verify(*subject->placed), subject->prove(*subject->placed)}) {
+    if (!complaint.empty()) {
+      return llvm::createStringError("expected the unedited kernel to hold, but got: " + complaint);
+    }
+  }
+  if (levelOf(*subject->stated) == DeviceLevel::Attn) {
+    if (llvm::Error error = subject->prepareRuns(inputs)) {
+      return std::move(error);
+    }
+  }
+  return subject;
+}
+
+llvm::Expected<Subject::Case> Subject::makeCase(const InputOptions &inputs) const {
+  llvm::Expected<std::vector<Argument>> made = entry->makeArguments(inputs);
+  if (!made) {
+    return made.takeError();
+  }
+  Case point;
+  point.arguments = std::move(*made);
+  for (auto [declared, argument] :
+       llvm::zip_equal(baseline->getBundle().arguments, point.arguments)) {
+    if (declared.access == runtime::Access::Write) {
+      point.results.push_back(makeFilled(*std::get<std::shared_ptr<HostArray>>(argument)));
+      argument = point.results.back();
+    }
+  }
+  SimulationOptions options;
+  options.processors = 1;
+  options.simulator.threads = 1;
+  if (llvm::Error error = baseline->run(point.arguments, options)) {
+    return std::move(error);
+  }
+  return point;
+}
+
+llvm::Error Subject::prepareRuns(llvm::ArrayRef<InputOptions> inputs) {
+  llvm::Expected<Entry> found = Entry::find(*stated, "");
+  if (!found) {
+    return found.takeError();
+  }
+  entry = *found;
+  auto compiled = SimulatedProgram::create(*placed, *entry, target, {/*prove=*/false});
+  if (!compiled) {
+    return compiled.takeError();
+  }
+  baseline = std::move(*compiled);
+  ptx = baseline->getPtx().str();
+  llvm::Expected<std::string> spread = spreadPtx(ptx);
+  if (!spread) {
+    return spread.takeError();
+  }
+  spreadText = std::move(*spread);
+  for (const InputOptions &input : inputs) {
+    llvm::Expected<Case> point = makeCase(input);
+    if (!point) {
+      return point.takeError();
+    }
+    cases.push_back(std::move(*point));
+  }
+  constexpr uint64_t patience = 20;
+  instructionBudget = patience * baseline->getStatistics().warpInstructions;
+  std::string complaint = simulate(*baseline);
+  return complaint.empty() ? llvm::Error::success()
+                           : llvm::createStringError(
+                                 "expected the unedited kernel to give the same bits in every "
+                                 "order, but got: " +
+                                 complaint);
+}
+
+std::string Subject::verify(ModuleOp module) const {
+  Listener listener(module.getContext());
+  if (failed(mlir::verify(module))) {
+    return listener.getError("refused");
+  }
+  PassManager manager(module.getContext());
+  manager.enableVerifier(false);
+  manager.addPass(tile::createTileVerifyT2());
+  manager.nest<tile::KernelOp>().addPass(tile::createTileVerifyTarget());
+  return failed(manager.run(module)) ? listener.getError("refused") : "";
+}
+
+std::string Subject::prove(ModuleOp module) const {
+  Listener listener(module.getContext());
+  PassManager manager(module.getContext());
+  manager.enableVerifier(false);
+  manager.addPass(tile::createTileVerifyProtocol());
+  return failed(manager.run(module)) ? listener.getError("refused") : "";
+}
+
+std::string Subject::runOnce(SimulatedProgram &program, const Case &point,
+                             const sim::Options &simulator) const {
+  std::vector<Argument> given = point.arguments;
+  std::vector<std::shared_ptr<HostArray>> written;
+  for (auto [declared, argument] : llvm::zip_equal(baseline->getBundle().arguments, given)) {
+    if (declared.access == runtime::Access::Write) {
+      written.push_back(makeFilled(*std::get<std::shared_ptr<HostArray>>(argument)));
+      argument = written.back();
+    }
+  }
+  SimulationOptions options;
+  options.processors = 1;
+  options.simulator = simulator;
+  options.simulator.threads = 1;
+  options.simulator.instructionBudget = instructionBudget;
+  if (llvm::Error error = program.run(given, options)) {
+    std::string text = llvm::toString(std::move(error));
+    // The fault itself stands behind the line that says that there are some.
+    llvm::StringRef fault = llvm::StringRef(text).split('\n').second.trim();
+    return fault.empty() ? text : fault.str();
+  }
+  for (auto [is, wanted] : llvm::zip_equal(written, point.results)) {
+    if (!haveEqualBits(*is, *wanted)) {
+      return "other numbers";
+    }
+  }
+  return "";
+}
+
+std::string Subject::simulate(SimulatedProgram &program) const {
+  std::string complaint;
+  sim::Options options;
+  for (const Case &point : cases) {
+    complaint = complaint.empty() ? runOnce(program, point, options) : complaint;
+  }
+  // What no order happens to break may still be unordered.
+  options.races = true;
+  options.policy = sim::Policy::Random;
+  for (unsigned seed = 0; seed < seeds && complaint.empty(); ++seed) {
+    options.seed = seed;
+    options.spuriousTryWait = seed % 2 == 1;
+    complaint = runOnce(program, cases[seed % cases.size()], options);
+  }
+  return complaint;
+}
+
+Verdict Subject::judge(const PlacedEdit &edit, bool alsoSimulate) const {
+  OwningOpRef<ModuleOp> broken = applyEdit(*placed, edit);
+  Verdict verdict;
+  {
+    // The other rungs stand on the structure of ops.
+    Listener listener(broken->getContext());
+    if (failed(mlir::verify(*broken))) {
+      verdict.verifier = listener.getError("refused");
+      return verdict;
+    }
+  }
+  verdict.verifier = verify(*broken);
+  verdict.proof = prove(*broken);
+  if (!alsoSimulate || !canRun()) {
+    return verdict;
+  }
+  Listener listener(broken->getContext());
+  auto program = SimulatedProgram::create(*broken, *entry, target, {/*prove=*/false});
+  if (!program) {
+    std::string error = llvm::toString(program.takeError());
+    if (verdict.verifier->empty()) {
+      verdict.verifier = listener.getError(error);
+    }
+    return verdict;
+  }
+  verdict.sameCode = (*program)->getPtx() == ptx;
+  if (!verdict.sameCode) {
+    verdict.simulator = simulate(**program);
+  }
+  return verdict;
+}
+
+Verdict Subject::judge(const PtxEdit &edit) const {
+  Verdict verdict;
+  auto program = SimulatedProgram::load(baseline->getBundle(), applyEdit(spreadText, edit));
+  if (!program) {
+    verdict.verifier = llvm::toString(program.takeError());
+    return verdict;
+  }
+  verdict.verifier = "";
+  verdict.simulator = simulate(**program);
+  return verdict;
+}
+
+} // namespace fa4::mutations
