@@ -8,13 +8,15 @@
 // --deep it walks the full product, in a fixed order that spreads, for a while;
 // the next call goes on from there. Each case is judged by R1, R2 and R7, and
 // must give equal bits for packed copies of its arrays (S2). The kernels are T0 on
-// the host, or with --target those of a chip, in the simulator. With --compile-only
+// the host, or with --target those of a chip: in the simulator, or with --gpu on this
+// machine's, where --compare-simulator counts what differs. With --compile-only
 // nothing runs: what each kernel takes to compile, and whether it spills.
 //
 //===----------------------------------------------------------------------===//
 
 #include "CaseData.h"
 #include "CoveringArray.h"
+#include "DeviceProgram.h"
 #include "KernelCost.h"
 
 #include "fa4/Dialect/FA4/IR/FA4Attributes.h"
@@ -31,6 +33,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstring>
 #include <fstream>
 #include <mutex>
 #include <thread>
@@ -53,6 +56,12 @@ cl::opt<bool> list("list", cl::desc("Print the cases and run nothing"));
 cl::opt<std::string> target("target", cl::desc("Where the kernels run: on this CPU, or simulated"),
                             cl::value_desc("cpu or a chip"), cl::init("cpu"));
 cl::opt<bool> prove("prove", cl::desc("Prove the protocol of simulated kernels"), cl::init(true));
+cl::opt<bool> onGpu("gpu", cl::desc("Run the kernels of --target on the first GPU"));
+cl::opt<unsigned> repeats("repeats", cl::desc("Runs on the GPU, equal bit by bit"), cl::init(1));
+cl::opt<bool> compareSimulator("compare-simulator",
+                               cl::desc("With --gpu: count the elements that differ from those "
+                                        "of the simulator, its approximations as the hardware "
+                                        "leans"));
 cl::opt<bool> printModules("print-modules", cl::desc("Print the cases' modules and run nothing"));
 cl::opt<bool> compileOnly("compile-only",
                           cl::desc("Compile for the target and run nothing; spills and notes of "
@@ -66,7 +75,7 @@ cl::opt<double> minutes("minutes", cl::desc("How long to walk (with --deep)"), c
 using Clock = std::chrono::steady_clock;
 
 /// The `target` of our rows in deep.csv.
-std::string deepTarget() { return target == "cpu" ? "cpu-t0" : target + "-sim"; }
+std::string deepTarget() { return target == "cpu" ? "cpu-t0" : target + (onGpu ? "-gpu" : "-sim"); }
 
 Levels levelsOfTarget() { return target == "cpu" ? allLevels() : blackwellLevels(); }
 
@@ -98,11 +107,25 @@ mlir::DialectRegistry makeRegistry() {
   return registry;
 }
 
+/// How results of a GPU and of the simulator differ, over all cases.
+struct Differences {
+  std::atomic<size_t> cases = 0, equalCases = 0, elements = 0, otherElements = 0, logits = 0,
+                      otherLogits = 0;
+
+  void print(llvm::raw_ostream &os) const {
+    os << "beside the simulator: " << equalCases << " of " << cases << " cases equal bit by bit; o "
+       << otherElements << " of " << elements << " elements differ, lse " << otherLogits << " of "
+       << logits << '\n';
+  }
+};
+
 /// What one thread needs to judge cases.
 class Judge {
 public:
-  explicit Judge(const mlir::DialectRegistry &registry)
-      : context(registry, mlir::MLIRContext::Threading::DISABLED) {}
+  Judge(const mlir::DialectRegistry &registry, std::shared_ptr<const runtime::CudaDevice> device,
+        Differences &differences)
+      : context(registry, mlir::MLIRContext::Threading::DISABLED), device(std::move(device)),
+        differences(differences) {}
 
   /// Takes the kernel of `point`; an error says why there is none.
   llvm::Error prepare(const Case &point);
@@ -114,30 +137,37 @@ public:
 private:
   llvm::Error compile(mlir::ModuleOp planned);
   llvm::Error runWith(std::vector<Argument> &arguments);
+  llvm::Error compare(const Case &point, const Entry &entry, llvm::ArrayRef<Argument> arguments);
 
   mlir::MLIRContext context;
+  std::shared_ptr<const runtime::CudaDevice> device;
+  Differences &differences;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   ScheduleAttr schedule;
   std::unique_ptr<HostProgram> program;
   std::unique_ptr<SimulatedProgram> simulated;
+  std::unique_ptr<DeviceProgram> onDevice;
   KernelCost cost;
 };
 
-/// The plan that was chosen, with the case's share of exp2 and lag.
-Schedule editPlan(const Case &point, Schedule plan) {
+/// The plan that was chosen, with the case's share of exp2 and lag. A thread has whole
+/// rows in tensor memory; of a fragment it has every fourth pair of columns, so that
+/// there the share is one of groups of 8.
+Schedule editPlan(const Case &point, const TargetInfo &chip, Schedule plan) {
   plan.rescaleLog2Threshold.reset();
   if (levelName(point, LazyRescale) == "8") {
     plan.rescaleLog2Threshold = 8.0;
   }
   plan.exp2.reset();
   int64_t lastChunk = plan.tileColumns / 32 - 1;
+  int64_t unit = chip.hasTensorMemory() ? 2 : 8;
   const std::string &percent = levelName(point, Exp2Polynomial);
   if (percent == "12") {
-    plan.exp2 = Exp2Share{3, 16, 2, 0, lastChunk};
+    plan.exp2 = Exp2Share{3, 8 * unit, unit, 0, lastChunk};
   } else if (percent == "25") {
-    plan.exp2 = Exp2Share{3, 16, 4, 0, lastChunk};
+    plan.exp2 = Exp2Share{3, 8 * unit, 2 * unit, 0, lastChunk};
   } else if (percent == "100") {
-    plan.exp2 = Exp2Share{3, 1, 1, 0, lastChunk};
+    plan.exp2 = Exp2Share{3, unit, unit, 0, lastChunk};
   }
   return plan;
 }
@@ -179,12 +209,20 @@ llvm::Error Judge::compile(mlir::ModuleOp planned) {
     return llvm::createStringError(llvm::toString(compiled.takeError()) + complaints);
   }
   simulated = std::move(*compiled);
+  if (device) {
+    auto loaded = DeviceProgram::create(device, simulated->getBundle(), simulated->getPtx());
+    if (!loaded) {
+      return loaded.takeError();
+    }
+    onDevice = std::move(*loaded);
+  }
   return llvm::Error::success();
 }
 
 llvm::Error Judge::prepare(const Case &point) {
   program.reset();
   simulated.reset();
+  onDevice.reset();
   cost = {};
   std::string chip = target == "cpu" ? "sm_100a" : target.getValue();
   std::string text = "module attributes {fa4.target = #fa4.target<\"" + chip + "\">} {\n" +
@@ -198,7 +236,8 @@ llvm::Error Judge::prepare(const Case &point) {
     return llvm::createStringError("expected the case to get a schedule:\n" + text);
   }
   attn::ForwardOp forward = findForward(*planned);
-  schedule = ScheduleAttr::get(&context, editPlan(point, forward.getScheduleAttr().getPlan()));
+  schedule = ScheduleAttr::get(&context, editPlan(point, lookupTargetAttr(*planned).getInfo(),
+                                                  forward.getScheduleAttr().getPlan()));
   forward.setScheduleAttr(schedule);
   if (printModules) {
     planned->print(llvm::outs());
@@ -208,7 +247,43 @@ llvm::Error Judge::prepare(const Case &point) {
   return compile(*planned);
 }
 
+/// Elements whose bits differ.
+size_t countOthers(const HostArray &a, const HostArray &b) {
+  size_t others = 0;
+  a.forEach([&](llvm::ArrayRef<int64_t> index, int64_t) {
+    double left = a.get(index), right = b.get(index);
+    others += std::memcmp(&left, &right, sizeof(left)) != 0;
+  });
+  return others;
+}
+
+llvm::Error Judge::compare(const Case &point, const Entry &entry,
+                           llvm::ArrayRef<Argument> arguments) {
+  std::vector<Argument> again = matrix::makeArguments(point, entry);
+  SimulationOptions options;
+  options.simulator.threads = 1;
+  options.simulator.approx = sim::ApproxMode::Low;
+  options.processors = device->getProcessors();
+  if (llvm::Error error = simulated->run(again, options)) {
+    return error;
+  }
+  const HostArray *o = entry.findOutput("o", arguments, {});
+  const HostArray *lse = entry.findOutput("lse", arguments, {});
+  size_t others = countOthers(*o, *entry.findOutput("o", again, {}));
+  size_t otherLogits = countOthers(*lse, *entry.findOutput("lse", again, {}));
+  ++differences.cases;
+  differences.equalCases += others + otherLogits == 0;
+  differences.elements += static_cast<size_t>(o->numElements());
+  differences.otherElements += others;
+  differences.logits += static_cast<size_t>(lse->numElements());
+  differences.otherLogits += otherLogits;
+  return llvm::Error::success();
+}
+
 llvm::Error Judge::runWith(std::vector<Argument> &arguments) {
+  if (onDevice) {
+    return onDevice->run(arguments, std::max(1U, unsigned(repeats)));
+  }
   if (simulated) {
     SimulationOptions options;
     options.simulator.threads = 1;
@@ -232,6 +307,11 @@ llvm::Error Judge::judge(const Case &point) {
   }
   const HostArray *output = entry->findOutput("o", arguments, {});
   const HostArray *lse = entry->findOutput("lse", arguments, {});
+  if (onDevice && compareSimulator) {
+    if (llvm::Error error = compare(point, *entry, arguments)) {
+      return error;
+    }
+  }
   llvm::Expected<ForwardOracle> oracle = ForwardOracle::create(
       findForward(*module), [&](mlir::Value operand) { return entry->bind(operand, arguments); },
       schedule, /*threads=*/1);
@@ -260,7 +340,9 @@ llvm::Error Judge::judge(const Case &point) {
 /// Runs groups on several threads and counts.
 class Runner {
 public:
-  Runner() : registry(makeRegistry()) {}
+  /// `device` is null unless the kernels run on it.
+  explicit Runner(std::shared_ptr<const runtime::CudaDevice> device)
+      : registry(makeRegistry()), device(std::move(device)) {}
 
   void run(const std::vector<Group> &groups) {
     unsigned number = jobs ? unsigned(jobs) : std::thread::hardware_concurrency();
@@ -268,7 +350,7 @@ public:
     std::atomic<size_t> next = 0;
     for (unsigned worker = 0; worker < std::max(1U, number); ++worker) {
       pool.emplace_back([&] {
-        Judge judge(registry);
+        Judge judge(registry, device, differences);
         for (size_t group = next++; group < groups.size(); group = next++) {
           runGroup(judge, groups[group]);
         }
@@ -282,6 +364,7 @@ public:
   size_t numPassed = 0;
   size_t numFailed = 0;
   CostTable costs;
+  Differences differences;
 
 private:
   void runGroup(Judge &judge, const Group &group) {
@@ -340,6 +423,7 @@ private:
   }
 
   mlir::DialectRegistry registry;
+  std::shared_ptr<const runtime::CudaDevice> device;
   std::mutex mutex;
 };
 
@@ -375,8 +459,24 @@ void writeResults(const std::string &path, const std::vector<std::string> &lines
        << ',' << runner.numPassed << ',' << runner.numFailed << '\n';
 }
 
-int runDeep() {
-  Runner runner;
+/// Opens the first GPU with a driver that outlives it.
+llvm::Error openGpu(runtime::cuda::Driver &driver,
+                    std::shared_ptr<const runtime::CudaDevice> &device) {
+  llvm::Expected<runtime::cuda::Driver> loaded = runtime::cuda::loadDriver();
+  if (!loaded) {
+    return loaded.takeError();
+  }
+  driver = *loaded;
+  auto opened = runtime::CudaDevice::open(driver, 0);
+  if (!opened) {
+    return opened.takeError();
+  }
+  device = std::move(*opened);
+  return llvm::Error::success();
+}
+
+int runDeep(std::shared_ptr<const runtime::CudaDevice> device) {
+  Runner runner(std::move(device));
   std::vector<std::string> lines = readResults(deepFile, runner);
   auto end = Clock::now() + std::chrono::duration<double>(60.0 * minutes);
   constexpr size_t chunk = 64;
@@ -399,7 +499,7 @@ int runDeep() {
   return runner.numFailed ? 1 : 0;
 }
 
-int runArray() {
+int runArray(std::shared_ptr<const runtime::CudaDevice> device) {
   // On the host a kernel compiles faster than most cases run; for a device each takes
   // seconds, and all pairs of masks and scores are 85 kernels anyway.
   size_t casesPerKernel = target == "cpu" ? 0 : 3;
@@ -419,10 +519,13 @@ int runArray() {
     }
     return 0;
   }
-  Runner runner;
+  Runner runner(std::move(device));
   runner.run(groups);
   if (compileOnly) {
     runner.costs.print(llvm::outs());
+  }
+  if (onGpu && compareSimulator) {
+    runner.differences.print(llvm::outs());
   }
   llvm::outs() << runner.numPassed << " passed, " << runner.numFailed << " failed\n";
   return runner.numFailed ? 1 : 0;
@@ -442,5 +545,13 @@ int main(int argc, char **argv) {
                  << "'\n";
     return 2;
   }
-  return deepFile.empty() ? runArray() : runDeep();
+  runtime::cuda::Driver driver;
+  std::shared_ptr<const runtime::CudaDevice> device;
+  if (onGpu) {
+    if (llvm::Error error = openGpu(driver, device)) {
+      llvm::errs() << "error: " << llvm::toString(std::move(error)) << '\n';
+      return 2;
+    }
+  }
+  return deepFile.empty() ? runArray(std::move(device)) : runDeep(std::move(device));
 }
