@@ -55,6 +55,9 @@ uint32_t Races::tick(Warp &w) {
 
 void Races::release(Warp &w, Views &to, bool relaxed) {
   WarpClocks &c = clocks(w);
+  if (!cluster.grid.options.tensorFences) {
+    c.views.tensor.join(c.tensor);
+  }
   if (relaxed) {
     to.tensor.join(c.views.tensor);
     to.inits.join(c.views.inits);
@@ -70,14 +73,19 @@ void Races::release(Warp &w, Views &to, bool relaxed) {
 
 void Races::acquireAll(WarpClocks &c, const Views &from) {
   c.views.join(from);
-  c.imported.join(from.tensor);
+  import(c, from.tensor);
+}
+
+/// Without fences an import is usable at once.
+void Races::import(WarpClocks &c, const Clock &tensor) {
+  (cluster.grid.options.tensorFences ? c.imported : c.tensor).join(tensor);
 }
 
 void Races::acquire(Warp &w, const Views &from, bool relaxed) {
   WarpClocks &c = clocks(w);
   if (relaxed) {
     c.views.tensor.join(from.tensor);
-    c.imported.join(from.tensor);
+    import(c, from.tensor);
     c.unfenced.join(from);
     return;
   }

@@ -188,7 +188,8 @@ private:
   Channel newChannels(unsigned count);
   void release(Warp &w, Views &to, bool relaxed);
   void acquire(Warp &w, const Views &from, bool relaxed);
-  static void acquireAll(WarpClocks &c, const Views &from);
+  void acquireAll(WarpClocks &c, const Views &from);
+  void import(WarpClocks &c, const Clock &tensor);
   Clock handedOn(const Warp &w, Clock known);
   Queue &queue(const Warp &w, unsigned lane);
   Pipe &pipe(const Warp &w, unsigned lane);
