@@ -32,12 +32,22 @@ public:
 
 protected:
   Actor actor() const { return {issuer, inst, lane}; }
-  /// Source read and destination written.
-  void finishGroup() {
+  /// Source read: it may change, for which `.read` waits.
+  void finishReads() {
+    sourceShared = false;
     if (group) {
       --group->pendingReads;
+    }
+  }
+  void finishWrites() {
+    if (group) {
       --group->pendingWrites;
     }
+  }
+  /// Between two steps: whether other work may come between them.
+  bool pause(Cluster &cluster) {
+    unfinished = cluster.grid.options.policy == Policy::Random;
+    return unfinished;
   }
   /// For the race detector: the operation touches these bytes now, or is about to
   /// complete at an mbarrier (false after a fault).

@@ -4,7 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// An operation may go when no older one has the same order key.
+// An operation may go when no older one has the same order key. Operations with
+// an order key have one step.
 //
 //===----------------------------------------------------------------------===//
 
@@ -49,26 +50,12 @@ Engine::Result Engine::performOne(Cluster &cluster, bool randomly) {
   // Performing may push further operations, so the list is settled first.
   std::unique_ptr<AsyncOp> op = std::move(pending[pick]);
   pending.erase(pending.begin() + pick);
+  op->unfinished = false;
   bool ok = op->perform(cluster);
+  if (op->unfinished) {
+    // Where it was: what came later may wait for all of it.
+    pending.insert(pending.begin() + std::min(pick, pending.size()), std::move(op));
+  }
   cluster.event();
   return ok ? Result::Performed : Result::Stopped;
-}
-
-Engine::Result Engine::drain(Cluster &cluster, uint64_t order) {
-  Result result = Result::None;
-  for (size_t i = 0; i < pending.size();) {
-    if (pending[i]->order != order) {
-      ++i;
-      continue;
-    }
-    std::unique_ptr<AsyncOp> op = std::move(pending[i]);
-    pending.erase(pending.begin() + i);
-    bool ok = op->perform(cluster);
-    cluster.event();
-    if (!ok) {
-      return Result::Stopped;
-    }
-    result = Result::Performed;
-  }
-  return result;
 }

@@ -34,7 +34,9 @@ class AsyncOp {
 public:
   AsyncOp();
   virtual ~AsyncOp();
-  /// Performs the operation. False after a fault of severity Error.
+  /// Performs the operation, or one step of it: then `unfinished` is set, and the
+  /// next step is performed as if it were another operation. False after a fault of
+  /// severity Error.
   virtual bool perform(Cluster &cluster) = 0;
   /// May be performed now, apart from order (commit: always).
   virtual bool ready(Cluster &) { return true; }
@@ -46,6 +48,7 @@ public:
   virtual bool isThreadCopy() const { return false; }
 
   uint64_t order = 0;
+  bool unfinished = false;
   const Inst *inst = nullptr;
   Warp *issuer = nullptr;
   LaneMask lane = 0;
@@ -65,8 +68,6 @@ public:
   enum class Result : uint8_t { None, Performed, Stopped };
   /// Performs one operation that may go now: the oldest, or a seeded choice.
   Result performOne(Cluster &cluster, bool randomly);
-  /// Performs, in order, everything with this order key.
-  Result drain(Cluster &cluster, uint64_t order);
 
 private:
   std::vector<std::unique_ptr<AsyncOp>> pending;

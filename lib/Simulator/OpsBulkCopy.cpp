@@ -45,6 +45,14 @@ public:
 
 private:
   bool combine(const Target &dst, const Target &src);
+  bool store(const Target &dst, const Target &src);
+  bool readSource(Cluster &cluster);
+  bool toGlobal(Cluster &cluster);
+  bool toShared(Cluster &cluster, uint32_t rank);
+
+  std::vector<uint8_t> data, shadow; ///< what was read
+  uint32_t ranks = 0;                ///< to be signalled
+  enum class Stage : uint8_t { Read, Write, Signal } stage = Stage::Read;
 };
 } // namespace
 
@@ -65,59 +73,118 @@ bool BulkCopy::combine(const Target &dst, const Target &src) {
   return true;
 }
 
-bool BulkCopy::perform(Cluster &cluster) {
-  bool toGlobal = x->route == Route::SharedToGlobal;
-  Target src, dst;
+bool BulkCopy::readSource(Cluster &cluster) {
+  Target src;
   if (!resolve(cluster, x->route == Route::GlobalToShared ? Space::Global : Space::Shared, from,
                bytes, src)) {
     return false;
   }
-  if (toGlobal) {
-    if (!resolve(cluster, Space::Global, to, bytes, dst)) {
-      return false;
-    }
-    bool ok = true;
+  if (x->route == Route::SharedToGlobal) {
     touch(cluster, src, bytes, /*write=*/false);
-    touch(cluster, dst, bytes, /*write=*/true, x->reduce != ReduceOp::Invalid);
-    if (x->reduce != ReduceOp::Invalid) {
-      ok = combine(dst, src);
-    } else if (x->byteMask) {
-      // Bit k of the mask says whether byte k of each 16 is copied.
-      for (uint32_t k = 0; k < bytes && ok; ++k) {
-        if (mask >> (k % 16) & 1) {
-          Target d = dst, s = src;
-          d.data += k;
-          d.shadow += k;
-          s.data += k;
-          s.shadow += k;
-          ok = move(d, s, 1, true);
-        }
-      }
-    } else {
-      ok = move(dst, src, bytes, true);
-    }
-    finishGroup();
-    ++cluster.changes;
-    return ok;
   }
-  uint64_t offset = 0;
-  Cta *target = cluster.sharedOwner(*issuer->cta, to, offset);
-  uint32_t ranks = x->multicast ? mask : target ? 1u << target->rank : 0;
-  for (uint32_t left = ranks; left != 0; left &= left - 1) {
-    uint32_t rank = __builtin_ctz(left);
-    constexpr uint64_t inWindow = (uint64_t(1) << sharedRankShift) - 1;
-    uint64_t window = uint64_t(rank) << sharedRankShift;
-    uint64_t address = x->multicast ? (window | (to & inWindow)) : to;
-    uint64_t barrier = x->multicast ? (window | (mbarrier & inWindow)) : mbarrier;
-    if (!resolve(cluster, Space::SharedCluster, address, bytes, dst) ||
-        !completesAt(cluster, barrier)) {
+  data.assign(src.data, src.data + bytes);
+  shadow.assign(src.shadow, src.shadow + bytes);
+  return true;
+}
+
+/// The destination's values after the copy, checked.
+bool BulkCopy::store(const Target &dst, const Target &src) {
+  if (x->reduce != ReduceOp::Invalid) {
+    return combine(dst, src);
+  }
+  if (!x->byteMask) {
+    return move(dst, src, bytes, dst.owner == nullptr);
+  }
+  // Bit k of the mask says whether byte k of each 16 is copied.
+  for (uint32_t k = 0; k < bytes; ++k) {
+    Target d = dst, s = src;
+    d.data += k;
+    d.shadow += k;
+    s.data += k;
+    s.shadow += k;
+    if ((mask >> (k % 16) & 1) && !move(d, s, 1, true)) {
       return false;
     }
-    touch(cluster, src, bytes, /*write=*/false);
-    touch(cluster, dst, bytes, /*write=*/true, x->reduce != ReduceOp::Invalid);
-    bool ok = x->reduce != ReduceOp::Invalid ? combine(dst, src) : move(dst, src, bytes, false);
-    if (!ok || !mbarrierCompleteTx(actor(), barrier, bytes)) {
+  }
+  return true;
+}
+
+bool BulkCopy::toGlobal(Cluster &cluster) {
+  Target src, dst;
+  src.data = data.data();
+  src.shadow = shadow.data();
+  if (!resolve(cluster, Space::Global, to, bytes, dst)) {
+    return false;
+  }
+  touch(cluster, dst, bytes, /*write=*/true, x->reduce != ReduceOp::Invalid);
+  bool ok = store(dst, src);
+  finishWrites();
+  ++cluster.changes;
+  return ok;
+}
+
+constexpr uint64_t kInWindow = (uint64_t(1) << sharedRankShift) - 1;
+
+/// One destination; with several they have the same place in their windows.
+bool BulkCopy::toShared(Cluster &cluster, uint32_t rank) {
+  uint64_t window = uint64_t(rank) << sharedRankShift;
+  uint64_t address = x->multicast ? (window | (to & kInWindow)) : to;
+  uint64_t barrier = x->multicast ? (window | (mbarrier & kInWindow)) : mbarrier;
+  if (stage == Stage::Signal) {
+    return mbarrierCompleteTx(actor(), barrier, bytes);
+  }
+  Target src, dst, place;
+  src.data = data.data();
+  src.shadow = shadow.data();
+  if (!resolve(cluster, Space::SharedCluster, address, bytes, dst) ||
+      !completesAt(cluster, barrier) ||
+      !resolve(cluster, x->route == Route::GlobalToShared ? Space::Global : Space::Shared, from,
+               bytes, place)) {
+    return false;
+  }
+  // Known when the destination is: the source was read before it.
+  touch(cluster, place, bytes, /*write=*/false);
+  touch(cluster, dst, bytes, /*write=*/true, x->reduce != ReduceOp::Invalid);
+  return store(dst, src);
+}
+
+bool BulkCopy::perform(Cluster &cluster) {
+  if (stage == Stage::Read) {
+    if (!readSource(cluster)) {
       return false;
+    }
+    finishReads();
+    stage = Stage::Write;
+    uint64_t offset = 0;
+    Cta *target = cluster.sharedOwner(*issuer->cta, to, offset);
+    ranks = x->multicast ? mask : target ? 1u << target->rank : 0;
+    if (pause(cluster)) {
+      return true;
+    }
+  }
+  if (x->route == Route::SharedToGlobal) {
+    return toGlobal(cluster);
+  }
+  if (stage == Stage::Write) {
+    for (uint32_t left = ranks; left != 0; left &= left - 1) {
+      if (!toShared(cluster, countr_zero(left))) {
+        return false;
+      }
+    }
+    stage = Stage::Signal;
+    if (pause(cluster)) {
+      return true;
+    }
+  }
+  // Each destination's CTA is told at a moment of its own.
+  while (ranks != 0) {
+    uint32_t rank = countr_zero(ranks);
+    ranks &= ranks - 1;
+    if (!toShared(cluster, rank)) {
+      return false;
+    }
+    if (ranks != 0 && pause(cluster)) {
+      return true;
     }
   }
   return true;

@@ -48,7 +48,18 @@ private:
   bool readMap(Cluster &cluster, TensorMap &map);
   bool checkPlace(const TensorMap &map, uint64_t address);
   bool load(Cluster &cluster, const TensorMap &map, uint64_t address);
+  bool readBox(Cluster &cluster, const TensorMap &map);
   bool store(Cluster &cluster, const TensorMap &map);
+  bool performStore(Cluster &cluster);
+  uint64_t barrierOf(uint32_t rank) const;
+  /// Calls `visit` with a piece's shared address, its global one and its size, for
+  /// what lies inside of the tensor.
+  bool forEachPiece(const TensorMap &map, function_ref<bool(uint32_t, uint64_t, uint32_t)> visit);
+
+  TensorMap map;                     ///< as it was when the operation began
+  std::vector<uint8_t> data, shadow; ///< what a store has read
+  uint32_t ranks = 0;                ///< to be signalled
+  enum class Stage : uint8_t { First, Second } stage = Stage::First;
 };
 } // namespace
 
@@ -192,7 +203,24 @@ bool TensorCopy::load(Cluster &cluster, const TensorMap &map, uint64_t address) 
   return ok;
 }
 
-bool TensorCopy::store(Cluster &cluster, const TensorMap &map) {
+bool TensorCopy::forEachPiece(const TensorMap &map,
+                              function_ref<bool(uint32_t, uint64_t, uint32_t)> visit) {
+  bool ok = true;
+  uint32_t base = uint32_t(shared);
+  walkBox(map, ArrayRef<int32_t>(coordinates, map.rank), [&](const BoxRun &run) {
+    for (uint32_t at = 0; run.inside && at < run.bytes && ok;) {
+      uint32_t linear = base + run.offset + at;
+      uint32_t piece = std::min(run.bytes - at, swizzlePiece - linear % swizzlePiece);
+      uint32_t place = map.swizzle == Swizzle::None ? linear : swizzleAddress(map.swizzle, linear);
+      ok = visit(place, run.global + at, piece);
+      at += piece;
+    }
+  });
+  return ok;
+}
+
+/// Reads the source of a store.
+bool TensorCopy::readBox(Cluster &cluster, const TensorMap &map) {
   if (!checkPlace(map, shared)) {
     return false;
   }
@@ -204,74 +232,112 @@ bool TensorCopy::store(Cluster &cluster, const TensorMap &map) {
       return false;
     }
   }
-  bool ok = true;
-  uint32_t base = uint32_t(shared), element = mapElementBytes(map.type);
-  Type type = reduceType(map.type);
-  walkBox(map, ArrayRef<int32_t>(coordinates, map.rank), [&](const BoxRun &run) {
-    if (!run.inside) {
-      return;
+  return forEachPiece(map, [&](uint32_t place, uint64_t, uint32_t piece) {
+    Target from;
+    if (!resolve(cluster, Space::Shared, place, piece, from)) {
+      return false;
     }
-    for (uint32_t at = 0; at < run.bytes && ok;) {
-      uint32_t linear = base + run.offset + at;
-      uint32_t piece = std::min(run.bytes - at, swizzlePiece - linear % swizzlePiece);
-      uint32_t place = map.swizzle == Swizzle::None ? linear : swizzleAddress(map.swizzle, linear);
-      Target from, to;
-      ok = resolve(cluster, Space::Shared, place, piece, from) &&
-           resolve(cluster, Space::Global, run.global + at, piece, to);
-      if (!ok) {
-        return;
-      }
-      touch(cluster, from, piece, /*write=*/false);
-      touch(cluster, to, piece, /*write=*/true, x->route == TensorRoute::Reduce);
-      if (x->route == TensorRoute::Store) {
-        ok = move(to, from, piece, true);
-      } else {
-        for (uint32_t k = 0; k < piece && ok; ++k) {
-          if (from.shadow[k] != shadowValid || to.shadow[k] != shadowValid) {
-            ok = fault(from.shadow[k] != shadowValid ? FaultId::UninitSmem : FaultId::UninitGlobal,
-                       "expected both sides of a reduction to be written, but got a byte that was "
-                       "never written");
-          }
-        }
-        for (uint32_t k = 0; k < piece && ok; k += element) {
-          reduceElement(x->reduce, type, to.data + k, from.data + k, /*flush=*/true);
-        }
-      }
-      at += piece;
-    }
+    touch(cluster, from, piece, /*write=*/false);
+    data.insert(data.end(), from.data, from.data + piece);
+    shadow.insert(shadow.end(), from.shadow, from.shadow + piece);
+    return true;
   });
-  return ok;
 }
 
-bool TensorCopy::perform(Cluster &cluster) {
-  TensorMap map;
-  if (!readMap(cluster, map)) {
-    return false;
-  }
-  if (x->route != TensorRoute::Load) {
+/// Writes what was read, piece by piece in the same order.
+bool TensorCopy::store(Cluster &cluster, const TensorMap &map) {
+  uint32_t element = mapElementBytes(map.type);
+  Type type = reduceType(map.type);
+  size_t next = 0;
+  return forEachPiece(map, [&](uint32_t, uint64_t global, uint32_t piece) {
+    Target from, to;
+    from.data = data.data() + next;
+    from.shadow = shadow.data() + next;
+    next += piece;
+    if (!resolve(cluster, Space::Global, global, piece, to)) {
+      return false;
+    }
+    touch(cluster, to, piece, /*write=*/true, x->route == TensorRoute::Reduce);
+    if (x->route == TensorRoute::Store) {
+      return move(to, from, piece, true);
+    }
+    for (uint32_t k = 0; k < piece; ++k) {
+      if (from.shadow[k] != shadowValid || to.shadow[k] != shadowValid) {
+        return fault(from.shadow[k] != shadowValid ? FaultId::UninitSmem : FaultId::UninitGlobal,
+                     "expected both sides of a reduction to be written, but got a byte that was "
+                     "never written");
+      }
+    }
+    for (uint32_t k = 0; k < piece; k += element) {
+      reduceElement(x->reduce, type, to.data + k, from.data + k, /*flush=*/true);
+    }
+    return true;
+  });
+}
+
+bool TensorCopy::performStore(Cluster &cluster) {
+  if (stage == Stage::First) {
+    if (!readMap(cluster, map)) {
+      return false;
+    }
     if (x->route == TensorRoute::Reduce && reduceType(map.type) == Type::None) {
       return fault(FaultId::TmapBox,
                    "expected an element type that can be reduced, but got another one");
     }
-    bool ok = store(cluster, map);
-    finishGroup();
+    bool ok = readBox(cluster, map);
+    finishReads();
     ++cluster.changes;
-    return ok;
+    stage = Stage::Second;
+    if (!ok || pause(cluster)) {
+      return ok;
+    }
   }
-  constexpr uint64_t inWindow = (uint64_t(1) << sharedRankShift) - 1;
-  uint32_t barrierRank = mbarrier >> sharedRankShift;
-  uint32_t ranks = x->multicast ? mask : 1u << (shared >> sharedRankShift);
-  for (uint32_t left = ranks; left != 0; left &= left - 1) {
-    uint64_t rank = __builtin_ctz(left);
-    uint64_t address = rank << sharedRankShift | (shared & inWindow);
-    // Pair form: the CTA of the destination's pair that has the barrier's parity.
-    uint64_t signalled = x->pair        ? ((rank & ~uint64_t(1)) | (barrierRank & 1))
-                         : x->multicast ? rank
-                                        : barrierRank;
-    uint64_t barrier = signalled << sharedRankShift | (mbarrier & inWindow);
-    if (!completesAt(cluster, barrier) || !load(cluster, map, address) ||
-        !mbarrierCompleteTx(actor(), barrier, map.boxBytes())) {
+  bool ok = store(cluster, map);
+  finishWrites();
+  ++cluster.changes;
+  return ok;
+}
+
+constexpr uint64_t kInWindow = (uint64_t(1) << sharedRankShift) - 1;
+
+/// The mbarrier that is told of the copy to `rank`. Pair form: in the CTA of the
+/// destination's pair that has the barrier's parity.
+uint64_t TensorCopy::barrierOf(uint32_t rank) const {
+  uint32_t own = mbarrier >> sharedRankShift;
+  uint64_t signalled = x->pair ? ((rank & ~1u) | (own & 1)) : x->multicast ? rank : own;
+  return signalled << sharedRankShift | (mbarrier & kInWindow);
+}
+
+bool TensorCopy::perform(Cluster &cluster) {
+  if (x->route != TensorRoute::Load) {
+    return performStore(cluster);
+  }
+  if (stage == Stage::First) {
+    if (!readMap(cluster, map)) {
       return false;
+    }
+    ranks = x->multicast ? mask : 1u << (shared >> sharedRankShift);
+    for (uint32_t left = ranks; left != 0; left &= left - 1) {
+      uint32_t rank = countr_zero(left);
+      uint64_t address = uint64_t(rank) << sharedRankShift | (shared & kInWindow);
+      if (!completesAt(cluster, barrierOf(rank)) || !load(cluster, map, address)) {
+        return false;
+      }
+    }
+    stage = Stage::Second;
+    if (pause(cluster)) {
+      return true;
+    }
+  }
+  // Each destination's CTA is told at a moment of its own.
+  while (ranks != 0) {
+    uint32_t rank = countr_zero(ranks);
+    ranks &= ranks - 1;
+    if (!mbarrierCompleteTx(actor(), barrierOf(rank), map.boxBytes())) {
+      return false;
+    }
+    if (ranks != 0 && pause(cluster)) {
+      return true;
     }
   }
   return true;
