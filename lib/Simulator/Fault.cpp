@@ -29,6 +29,7 @@ static const FaultRow faultRows[] = {
 llvm::StringRef fa4::sim::faultName(FaultId id) { return faultRows[unsigned(id)].id; }
 Severity fa4::sim::faultSeverity(FaultId id) { return faultRows[unsigned(id)].severity; }
 
+bool fa4::sim::isRace(FaultId id) { return faultName(id).starts_with("RACE-"); }
 void fa4::sim::printFault(llvm::raw_ostream &os, const Fault &f) {
   os << (faultSeverity(f.id) == Severity::Error ? "error[" : "warning[") << faultName(f.id)
      << "]: " << f.message << '\n';
@@ -68,6 +69,16 @@ bool FaultLog::hasErrors() const {
   std::lock_guard<std::mutex> lock(mutex);
   for (const Fault &f : faults) {
     if (faultSeverity(f.id) == Severity::Error) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool FaultLog::hasBroken() const {
+  std::lock_guard<std::mutex> lock(mutex);
+  for (const Fault &f : faults) {
+    if (faultSeverity(f.id) == Severity::Error && !isRace(f.id)) {
       return true;
     }
   }

@@ -353,6 +353,9 @@ static Step execLoad(Warp &w, const Inst &i, LaneMask m) {
     return Step::Stop;
   }
   judge(w, i, x, lane, column, /*write=*/false);
+  if (w.cluster->races && !w.grid->options.strictTensor) {
+    w.cluster->races->waitTensor(w, /*stores=*/false);
+  }
   const TensorMemory &memory = *w.cta->tmem;
   if (x.shape == TmemShape::S32x32b && !x.halves) {
     loadColumns(w, x, memory, lane, column);

@@ -55,7 +55,7 @@ uint32_t Races::tick(Warp &w) {
 
 void Races::release(Warp &w, Views &to, bool relaxed) {
   WarpClocks &c = clocks(w);
-  if (!cluster.grid.options.tensorFences) {
+  if (!cluster.grid.options.strictTensor) {
     c.views.tensor.join(c.tensor);
   }
   if (relaxed) {
@@ -76,9 +76,9 @@ void Races::acquireAll(WarpClocks &c, const Views &from) {
   import(c, from.tensor);
 }
 
-/// Without fences an import is usable at once.
+/// Where fences are not asked for, an import is usable at once.
 void Races::import(WarpClocks &c, const Clock &tensor) {
-  (cluster.grid.options.tensorFences ? c.imported : c.tensor).join(tensor);
+  (cluster.grid.options.strictTensor ? c.imported : c.tensor).join(tensor);
 }
 
 void Races::acquire(Warp &w, const Views &from, bool relaxed) {

@@ -155,11 +155,11 @@ llvm::Error runSimulated(const Bundle &bundle, Binding &binding, sim::Program &p
       return launch.takeError();
     }
     sim::Statistics part;
-    bool clean = sim::runGrid(**kernel, *launch, memory, options, log, &part);
+    sim::runGrid(**kernel, *launch, memory, options, log, &part);
     statistics.warpInstructions += part.warpInstructions;
     statistics.mmaFlops += part.mmaFlops;
     statistics.clusters += part.clusters;
-    if (!clean) {
+    if (log.hasBroken()) {
       break;
     }
   }

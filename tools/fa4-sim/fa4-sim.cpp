@@ -87,9 +87,10 @@ static cl::opt<Pipe> pipe("pipe", cl::init(Pipe::Hw),
                           cl::cat(category));
 static cl::opt<bool> races("races", cl::desc("Report accesses that nothing orders"),
                            cl::cat(category));
-static cl::opt<bool> noFences("no-tcgen05-fences",
-                              cl::desc("With --races: do not ask for tcgen05.fence"),
-                              cl::cat(category));
+static cl::opt<bool> lenientTensor("lenient-tcgen05",
+                                   cl::desc("With --races: ask neither for tcgen05.fence nor for "
+                                            "tcgen05.wait::ld"),
+                                   cl::cat(category));
 static cl::opt<unsigned>
     orders("orders", cl::desc("Try so many random schedules, the first from --schedule-seed"),
            cl::cat(category));
@@ -128,7 +129,7 @@ static sim::Options makeOptions() {
   o.tmemBaseZero = tmemZero;
   o.pipeIsa = pipe == Pipe::Isa;
   o.races = races;
-  o.tensorFences = !noFences;
+  o.strictTensor = !lenientTensor;
   o.instructionBudget = budget;
   o.resident = resident;
   if (showProgress) {

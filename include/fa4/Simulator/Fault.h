@@ -32,6 +32,8 @@ enum class Severity : uint8_t { Warning, Error };
 
 llvm::StringRef faultName(FaultId id);
 Severity faultSeverity(FaultId id);
+/// Found by the race detector: what happened next is as good as before.
+bool isRace(FaultId id);
 
 /// Where something happened. Lines are 0 when there is none.
 struct Site {
@@ -62,6 +64,8 @@ public:
   bool report(Fault fault);
 
   bool hasErrors() const;
+  /// Errors other than races.
+  bool hasBroken() const;
   bool has(FaultId id) const;
   std::vector<Fault> take() const;
 

@@ -18,7 +18,7 @@
 namespace fa4::runtime {
 
 /// Makes the workspaces in `memory`, adds them to `binding`, and runs every launch
-/// until one reports a fault.
+/// until one reports a fault that is no race.
 llvm::Error runSimulated(const Bundle &bundle, Binding &binding, sim::Program &program,
                          sim::GlobalMemory &memory, const sim::Options &options, sim::FaultLog &log,
                          sim::Statistics &statistics);

@@ -42,7 +42,7 @@ struct Options {
   bool tmemBaseZero = false;    ///< allocations start at column 0 when they can
   bool spuriousTryWait = false; ///< try_wait may fail although the phase is complete
   bool pipeIsa = false;         ///< only the ISA's pairs of tcgen05 operations are ordered
-  bool tensorFences = true;     ///< races: order of tcgen05 operations takes tcgen05.fence
+  bool strictTensor = true;     ///< races: tcgen05 takes its fences and wait::ld
   bool races = false;           ///< look for unordered accesses; one worker thread
   /// Called from worker threads with finished and total clusters.
   std::function<void(uint64_t, uint64_t)> progress;
