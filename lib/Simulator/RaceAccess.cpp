@@ -72,6 +72,9 @@ void Races::check(RaceCell &cell, const Current &now, const Place &place) {
       }
       continue;
     }
+    if (n.serial != 0 && n.serial == r.serial && n.cluster == r.cluster) {
+      continue;
+    }
     if (!(r.mask & n.mask) || !(r.write || n.write) || (r.strong && n.strong) || ordered(now, r)) {
       continue;
     }

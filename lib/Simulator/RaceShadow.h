@@ -42,7 +42,7 @@ struct RaceRecord {
   Epoch epoch;
   uint32_t mask = 0;
   uint32_t cluster = 0;
-  uint32_t serial = 0; ///< of an asynchronous operation
+  uint32_t serial = 0; ///< of the issue of an asynchronous operation, 0 for others
   uint32_t tag = 0;    ///< accumulator and shape of an mma
   uint16_t warp = 0;   ///< numbered through the cluster
   RaceKind kind = RaceKind::Thread;

@@ -316,7 +316,8 @@ void Races::issue(AsyncOp &op, RaceKind kind) {
   op.races = std::make_unique<RaceTicket>();
   RaceTicket &ticket = *op.races;
   ticket.kind = kind;
-  ticket.serial = ++serials;
+  // Lanes that issue in one instruction are one actor.
+  ticket.serial = uint32_t(w.instructions * warps.size() + number(w)) + 1;
   ticket.generic = c.views.generic;
   ticket.shared = c.views.shared;
   ticket.global = c.views.global;

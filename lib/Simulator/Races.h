@@ -216,7 +216,6 @@ private:
   GridRaces &grid;
   unsigned warpsPerCta;
   Channel channels = 0;
-  uint32_t serials = 0; ///< asynchronous operations so far
   std::vector<WarpClocks> warps;
   std::vector<CtaShadow> ctas;
   std::vector<std::unique_ptr<Barrier>> barriers;
