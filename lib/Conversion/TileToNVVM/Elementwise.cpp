@@ -15,6 +15,8 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 
@@ -52,6 +54,28 @@ struct SplatLowering : LoweringPattern<SplatOp> {
   }
 };
 
+/// What a warp has decided already if all factors are 1 without it; null if it has not.
+Value decisionOf(Value factors) {
+  auto joined = factors.getDefiningOp<vector::FromElementsOp>();
+  if (!joined) {
+    return Value();
+  }
+  Value decision;
+  for (Value factor : joined.getElements()) {
+    auto branch = factor.getDefiningOp<scf::IfOp>();
+    if (!branch || !branch.getCondition().getDefiningOp<NVVM::VoteSyncOp>() ||
+        (decision && decision != branch.getCondition())) {
+      return Value();
+    }
+    unsigned number = cast<OpResult>(factor).getResultNumber();
+    if (!matchPattern(branch.elseYield().getOperand(number), m_OneFloat())) {
+      return Value();
+    }
+    decision = branch.getCondition();
+  }
+  return decision;
+}
+
 struct ScaleRowsLowering : LoweringPattern<ScaleRowsOp> {
   using LoweringPattern::LoweringPattern;
 
@@ -68,16 +92,19 @@ struct ScaleRowsLowering : LoweringPattern<ScaleRowsOp> {
       return success();
     }
     // A decision of the whole warp: what follows is the warp's, too.
+    Value any = decisionOf(adaptor.getBy());
     Value differs;
-    for (int64_t row = 0; row < layout.rows(); ++row) {
+    for (int64_t row = 0; !any && row < layout.rows(); ++row) {
       Value own = arith::CmpFOp::create(b, arith::CmpFPredicate::UNE,
                                         layout.numberOf(b, adaptor.getBy(), row),
                                         floatConstant(b, b.getF32Type(), 1.0));
       differs = differs ? arith::OrIOp::create(b, differs, own).getResult() : own;
     }
-    constexpr int64_t allLanes = -1;
-    Value any = NVVM::VoteSyncOp::create(b, b.getI1Type(), intConstant(b, b.getI32Type(), allLanes),
-                                         differs, NVVM::VoteSyncKind::any);
+    if (!any) {
+      constexpr int64_t allLanes = -1;
+      any = NVVM::VoteSyncOp::create(b, b.getI1Type(), intConstant(b, b.getI32Type(), allLanes),
+                                     differs, NVVM::VoteSyncKind::any);
+    }
     auto branch =
         scf::IfOp::create(b, adaptor.getOperand().getType(), any, /*withElseRegion=*/true);
     {
@@ -130,6 +157,10 @@ struct Exp2Lowering : LoweringPattern<Exp2Op> {
       rewriter.replaceOp(op, isPolynomial ? emitPolynomial(b, op, x) : emitExp2(b, x));
       return success();
     }
+    if (op.getShare() && ThreadLayout::of(op.getOperand()).threadsPerRow() > 1) {
+      rewriter.replaceOp(op, emitShared(b, op, x));
+      return success();
+    }
     int64_t columns = tileOf(op.getOperand()).getColumns();
     SmallVector<Value> pieces;
     for (int64_t begin = 0; begin < columns;) {
@@ -155,7 +186,6 @@ private:
     // Where each lane of the piece is in the two results, put one after the other.
     SmallVector<std::pair<bool, int32_t>> places;
     for (int64_t lane = firstLane; lane < lastLane; ++lane) {
-      // checkValues: the same of all threads of a row.
       bool isEmulated = op.getShare() && op.getShare()->isPolynomial(first + layout.columnOf(lane));
       SmallVector<int32_t> &lanes = isEmulated ? emulated : others;
       places.emplace_back(isEmulated, static_cast<int32_t>(lanes.size()));
@@ -173,6 +203,42 @@ private:
                        return place.second +
                               (place.first ? static_cast<int32_t>(others.size()) : 0);
                      }));
+  }
+
+  /// Where threads share a row, a lane is another column in each: both kinds are
+  /// computed of lanes on which they differ, and each thread takes its own.
+  Value emitShared(ImplicitLocOpBuilder &b, Exp2Op op, Value x) const {
+    auto first = static_cast<int64_t>(op.getColumnsFrom());
+    ThreadLayout layout = ThreadLayout::of(op.getOperand());
+    const int64_t everyThread = (int64_t(1) << layout.threadsPerRow()) - 1;
+    SmallVector<int64_t> emulating; // by lane, a bit for each thread of the row
+    for (int64_t lane = 0; lane < layout.lanes(); ++lane) {
+      int64_t &bits = emulating.emplace_back(0);
+      for (int64_t thread = 0; thread < layout.threadsPerRow(); ++thread) {
+        int64_t column = first + layout.columnOf(lane) + thread * layout.run();
+        bits |= int64_t(op.getShare()->isPolynomial(column)) << thread;
+      }
+    }
+    Type i32 = b.getI32Type();
+    Value inRow = arith::DivUIOp::create(b, layout.firstColumn(b, lowering.role(op)),
+                                         intConstant(b, i32, layout.run()));
+    llvm::DenseMap<int64_t, Value> choices;
+    SmallVector<Value> lanes;
+    for (auto [lane, bits] : llvm::enumerate(emulating)) {
+      Value own = takeLane(b, x, static_cast<int64_t>(lane));
+      Value plain = bits != everyThread ? emitExp2(b, own) : Value();
+      Value polynomial = bits != 0 ? emitPolynomial(b, op, own) : Value();
+      if (plain && polynomial) {
+        Value &choice = choices[bits];
+        if (!choice) {
+          Value bit = arith::ShRUIOp::create(b, intConstant(b, i32, bits), inRow);
+          choice = arith::TruncIOp::create(b, b.getI1Type(), bit);
+        }
+        plain = arith::SelectOp::create(b, choice, polynomial, plain);
+      }
+      lanes.push_back(plain ? plain : polynomial);
+    }
+    return fromLanes(b, b.getF32Type(), lanes);
   }
 
   Value emitPolynomial(ImplicitLocOpBuilder &b, Exp2Op op, Value x) const {

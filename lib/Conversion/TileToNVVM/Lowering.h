@@ -24,6 +24,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Transforms/DialectConversion.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
 
 #include <optional>
 
@@ -138,6 +139,9 @@ public:
   mlir::LLVM::LLVMFuncOp function;
   llvm::DenseMap<mlir::Block *, RoleContext> roles;
   llvm::DenseMap<mlir::Value, GlobalContext> globals;
+  /// Statistics that look at the rows' largest scores only if one may matter.
+  llvm::DenseMap<OnlineMaxOp, RowMaxOp> lazyMaxima;
+  llvm::DenseSet<mlir::Operation *> fusedMaxima;
   /// The view's column at which a read or write of a piece of a row starts.
   llvm::DenseMap<mlir::Operation *, int64_t> firstColumns;
 
@@ -195,6 +199,12 @@ bool fencesItself(IssueMmaOp op);
 
 /// Cuts rows that only pass through registers into pieces of columns.
 void splitRows(Lowering &lowering, mlir::RewriterBase &rewriter);
+
+/// Lets loops carry what the columns of each thread add up to in place of row sums.
+void carrySumsApart(Lowering &lowering, mlir::RewriterBase &rewriter);
+
+/// Finds the row maxima that only a statistic with a lag uses.
+void findLazyMaxima(Lowering &lowering);
 
 /// Functions of `math` that no instruction computes, as formulas over those that
 /// are ones.

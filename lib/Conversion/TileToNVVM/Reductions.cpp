@@ -13,7 +13,6 @@
 #include "ThreadLayout.h"
 #include "Values.h"
 
-#include "fa4/Dialect/Tile/IR/OnlineMax.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -44,6 +43,28 @@ static SmallVector<int64_t> pairsOf(const ThreadLayout &layout, int64_t row,
   return pairs;
 }
 
+Value emitRowMax(ImplicitLocOpBuilder &b, const ThreadLayout &layout, int64_t row, Value lanes,
+                 Value init) {
+  auto larger = [&](Value best, Value next) -> Value {
+    return best ? arith::MaxNumFOp::create(b, best, next).getResult() : next;
+  };
+  // Two chains over ascending columns: two links are one three-operand instruction,
+  // and loads are used in the order in which they come.
+  std::optional<int64_t> rest;
+  Value pairs;
+  for (int64_t lane : pairsOf(layout, row, rest)) {
+    pairs = larger(pairs, takeLanes(b, lanes, lane, kPair));
+  }
+  Value top = init;
+  if (rest) {
+    top = larger(top, takeLane(b, lanes, *rest));
+  }
+  if (pairs) {
+    top = larger(larger(takeLane(b, pairs, 0), takeLane(b, pairs, 1)), top);
+  }
+  return layout.reduceRow(b, top, larger);
+}
+
 namespace {
 /// A reduction of rows; `reduceOwn` gives that of the lanes of one row.
 template <typename OpTy>
@@ -71,26 +92,20 @@ protected:
 struct RowMaxLowering : RowLowering<RowMaxOp> {
   using RowLowering::RowLowering;
 
+  LogicalResult matchAndRewrite(RowMaxOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    if (!lowering.fusedMaxima.contains(op)) {
+      return RowLowering::matchAndRewrite(op, adaptor, rewriter);
+    }
+    // The statistic computes it where it needs it.
+    Type type = ThreadLayout::of(op.getResult()).registerType();
+    rewriter.replaceOpWithNewOp<LLVM::PoisonOp>(op, type);
+    return success();
+  }
+
   Value emitRow(ImplicitLocOpBuilder &b, const ThreadLayout &layout, int64_t row, Value lanes,
                 Value init) const override {
-    auto larger = [&](Value best, Value next) -> Value {
-      return best ? arith::MaxNumFOp::create(b, best, next).getResult() : next;
-    };
-    // Two chains over ascending columns: two links are one three-operand
-    // instruction, and loads are used in the order in which they come.
-    std::optional<int64_t> rest;
-    Value pairs;
-    for (int64_t lane : pairsOf(layout, row, rest)) {
-      pairs = larger(pairs, takeLanes(b, lanes, lane, kPair));
-    }
-    Value top = init;
-    if (rest) {
-      top = larger(top, takeLane(b, lanes, *rest));
-    }
-    if (pairs) {
-      top = larger(larger(takeLane(b, pairs, 0), takeLane(b, pairs, 1)), top);
-    }
-    return layout.reduceRow(b, top, larger);
+    return emitRowMax(b, layout, row, lanes, init);
   }
 };
 
@@ -126,36 +141,11 @@ struct RowSumLowering : RowLowering<RowSumOp> {
     return add(sum, init);
   }
 };
-
-struct OnlineMaxLowering : LoweringPattern<OnlineMaxOp> {
-  using LoweringPattern::LoweringPattern;
-
-  LogicalResult matchAndRewrite(OnlineMaxOp op, OpAdaptor adaptor,
-                                ConversionPatternRewriter &rewriter) const override {
-    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    ThreadLayout layout = ThreadLayout::of(op.getTop());
-    double lag = op.getLag() ? op.getLag()->convertToDouble() : 0.0;
-    SmallVector<Value> references, offsets, factors;
-    for (int64_t row = 0; row < layout.rows(); ++row) {
-      OnlineMaxValues values =
-          emitOnlineMax(b, op.getLoc(), layout.numberOf(b, adaptor.getTop(), row),
-                        layout.numberOf(b, adaptor.getReference(), row), adaptor.getScale(), lag,
-                        [&](Value distance) { return emitExp2(b, distance); });
-      references.push_back(values.reference);
-      offsets.push_back(values.offset);
-      factors.push_back(values.factor);
-    }
-    rewriter.replaceOp(op, {layout.joinNumbers(b, references), layout.joinNumbers(b, offsets),
-                            layout.joinNumbers(b, factors)});
-    return success();
-  }
-};
 } // namespace
 
 void populateReductionPatterns(const TileToNVVMTypeConverter &converter,
                                RewritePatternSet &patterns, const Lowering &lowering) {
-  patterns.add<RowMaxLowering, RowSumLowering, OnlineMaxLowering>(converter, patterns.getContext(),
-                                                                  lowering);
+  patterns.add<RowMaxLowering, RowSumLowering>(converter, patterns.getContext(), lowering);
 }
 
 } // namespace fa4::tile::gpu

@@ -142,6 +142,8 @@ private:
     IRRewriter rewriter(kernel.getContext());
     buildFrame(lowering, rewriter);
     splitRows(lowering, rewriter);
+    carrySumsApart(lowering, rewriter);
+    findLazyMaxima(lowering);
     if (failed(lowerTileOps(lowering)) || failed(expandMath(lowering.function)) ||
         failed(expandStructure(lowering.function)) || failed(lowerToMachine(lowering.function))) {
       return failure();

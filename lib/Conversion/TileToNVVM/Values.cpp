@@ -51,15 +51,6 @@ static LogicalResult checkExp2(Exp2Op op) {
            << numerics::minExp2Degree << " to " << numerics::maxExp2Degree << ", but got "
            << share->getDegree();
   }
-  // The threads of a row compute different columns with one instruction.
-  std::optional<ThreadLayout> layout = ThreadLayout::find(tileOf(op.getOperand()));
-  int64_t step = layout ? layout->columnStep() : 1;
-  if (share && (share->getPeriod() % step != 0 || share->getLast() % step != 0)) {
-    return op.emitOpError("expected the columns of the exp2 polynomial in a fragment to be groups "
-                          "of ")
-           << step << ", but got the last " << share->getLast() << " of " << share->getPeriod()
-           << "; choose another share";
-  }
   return success();
 }
 
@@ -142,6 +133,7 @@ void populateValuePatterns(const TileToNVVMTypeConverter &converter, RewritePatt
                            const Lowering &lowering) {
   populateElementwisePatterns(converter, patterns, lowering);
   populateReductionPatterns(converter, patterns, lowering);
+  populateOnlineMaxPatterns(converter, patterns, lowering);
   populateMaskPatterns(converter, patterns, lowering);
   populateMapPatterns(converter, patterns, lowering);
   populateTensorMemoryPatterns(converter, patterns, lowering);

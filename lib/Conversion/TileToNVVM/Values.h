@@ -26,6 +26,8 @@ constexpr int64_t kWordBytes = 4;
 /// The largest access of one thread to shared or global memory.
 constexpr int64_t kChunkBytes = 16;
 
+class ThreadLayout;
+
 inline FragType tileOf(mlir::Value value) { return llvm::cast<FragType>(value.getType()); }
 inline GlobalType gridOf(mlir::Value value) { return llvm::cast<GlobalType>(value.getType()); }
 
@@ -77,6 +79,10 @@ mlir::Value emitExp2(mlir::ImplicitLocOpBuilder &b, mlir::Value x);
 mlir::Value emitExp2Polynomial(mlir::ImplicitLocOpBuilder &b, mlir::Value x, int64_t degree,
                                bool packed);
 
+/// The largest of `init` and of what all threads of the row have in `lanes`.
+mlir::Value emitRowMax(mlir::ImplicitLocOpBuilder &b, const ThreadLayout &layout, int64_t row,
+                       mlir::Value lanes, mlir::Value init);
+
 /// One scalar of `element` from global memory, zero without `inside`. Straight-line
 /// code: a warp must stay whole for its tensor-memory accesses.
 mlir::Value loadIfInside(mlir::ImplicitLocOpBuilder &b, mlir::Type element, mlir::Value address,
@@ -98,6 +104,8 @@ llvm::LogicalResult checkMath(mlir::Operation *op);
 void populateElementwisePatterns(const TileToNVVMTypeConverter &converter,
                                  mlir::RewritePatternSet &patterns, const Lowering &lowering);
 void populateReductionPatterns(const TileToNVVMTypeConverter &converter,
+                               mlir::RewritePatternSet &patterns, const Lowering &lowering);
+void populateOnlineMaxPatterns(const TileToNVVMTypeConverter &converter,
                                mlir::RewritePatternSet &patterns, const Lowering &lowering);
 void populateMaskPatterns(const TileToNVVMTypeConverter &converter,
                           mlir::RewritePatternSet &patterns, const Lowering &lowering);

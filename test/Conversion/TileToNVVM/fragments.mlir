@@ -66,3 +66,59 @@ tile.kernel @products(%c: f32, %L: !gl, %nt: i32) target(#fa4.target<"sm_90a">) 
     tile.store %top to %L[] : !row, !gl
   }
 }
+
+// -----
+
+// A statistic with a lag: each thread compares what it has with a bound, as integers,
+// and only where a thread of the warp is above it rows exchange their maxima. The sum
+// that the loop carries stays apart in the threads of a row until the loop is done;
+// factors that the warp knows to be 1 are not voted on again.
+
+#plan = #fa4.schedule<forward, tile = 64 x 64, stages = 1>
+#acc = #tile.spread<acc>
+!S = !tile.frag<64x16xf32, #acc>
+!row = !tile.frag<64xf32, #tile.spread<quad>>
+!gl = !tile.global<64xf32>
+
+// CHECK-LABEL: llvm.func @lazy(
+tile.kernel @lazy(%c: f32, %n: i32, %L: !gl, %nt: i32) target(#fa4.target<"sm_90a">) schedule(#plan) {
+  tile.work @work(%t) tiles(%nt : i32) -> (%b) { tile.yield %t : i32 }
+  tile.placed_alloc @m smem at 0 stride 4096
+  tile.view @X of @m : 64x16xf32, #tile.smem<linear>
+  tile.role @a warps(4) at(0) regs(128) uses(%c, %n, %L : f32, i32, !gl) {
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %inf = arith.constant 0x7F800000 : f32
+    %ninf = arith.constant 0xFF800000 : f32
+    %zero = arith.constant 0.0 : f32
+    %none = tile.splat %ninf : f32 -> !row
+    %d0 = tile.splat %inf : f32 -> !row
+    %l0 = tile.splat %zero : f32 -> !row
+    %o0 = tile.splat %zero : f32 -> !S
+    // CHECK-COUNT-8: llvm.intr.smax
+    // CHECK: %[[ANY:.*]] = nvvm.vote.sync any
+    // CHECK: llvm.cond_br %[[ANY]]
+    // CHECK-COUNT-4: nvvm.shfl.sync bfly
+    // CHECK-NOT: nvvm.shfl
+    // CHECK: llvm.cond_br %[[ANY]]
+    // CHECK-NOT: nvvm.vote
+    %o, %d, %l = scf.for %i = %c0 to %n step %c1
+        iter_args(%oa = %o0, %dc = %d0, %lc = %l0) -> (!S, !row, !row) : i32 {
+      %x = tile.read @X : !S
+      %top = tile.row_max %x init(%none) : !S -> !row
+      %d1, %use, %a = tile.online_max %top from(%dc) scale(%c) lag(8.0) : !row
+      %l1 = tile.map (%sum = %lc, %fac = %a) : (!row, !row) -> !row {
+        %prod = arith.mulf %sum, %fac : f32
+        tile.yield %prod : f32
+      }
+      %l2 = tile.row_sum %x init(%l1) : !S -> !row
+      %o1 = tile.scale_rows %oa by %a likely_one : !S, !row
+      scf.yield %o1, %d1, %l2 : !S, !row, !row
+    }
+    // CHECK-COUNT-4: nvvm.shfl.sync bfly
+    // CHECK-NOT: nvvm.shfl
+    // CHECK-COUNT-2: @p st.global.b32
+    tile.store %l to %L[] : !row, !gl
+    tile.write %o to @X : !S
+  }
+}
