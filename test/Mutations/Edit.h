@@ -37,6 +37,11 @@ struct Edit {
   std::string kind;
   std::string place;
   Concern concern = Concern::Order;
+  /// The line of T2 that it stands on, or that its instruction comes from.
+  unsigned placedLine = 0;
+  /// Takes away a signal that somebody waits for, so that a run without a fault is one
+  /// that looks at nothing.
+  bool silences = false;
 };
 
 /// An edit of the op with that number, in pre-order, of a module.

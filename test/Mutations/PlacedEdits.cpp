@@ -154,6 +154,8 @@ void Finder::add(Concern concern, const llvm::Twine &what, Apply apply) {
   edit.place = placeOf(op);
   edit.concern = concern;
   edit.op = number;
+  auto loc = dyn_cast<FileLineColLoc>(op->getLoc());
+  edit.placedLine = loc ? loc.getLine() : 0;
   edit.apply = std::move(apply);
   edits.push_back(std::move(edit));
 }

@@ -148,6 +148,10 @@ void Finder::add(const llvm::Twine &what, Lines lines, Concern concern) {
                std::to_string(sourceLine) + "), `" +
                StringRef(print(*instruction)).take_front(longest).str() + "`";
   edit.concern = concern;
+  edit.placedLine = sourceLine;
+  bool signals = instruction->hasModifier("expect_tx") || instruction->hasModifier("commit") ||
+                 (instruction->opcode == "mbarrier" && instruction->hasModifier("init"));
+  edit.silences = signals && lines.front().second.empty();
   edit.lines = std::move(lines);
   edits.push_back(std::move(edit));
 }
@@ -340,7 +344,8 @@ static void collectNames(const ptx::Operand &operand, llvm::StringSet<> &names) 
 }
 
 void Finder::addMove() {
-  if (!previous) {
+  // Two alike, such as loads of neighbouring columns, have no order to get wrong.
+  if (!previous || nameOf(*previous) == nameOf(*instruction)) {
     return;
   }
   llvm::StringSet<> read;

@@ -31,6 +31,11 @@ void Report::add(const Edit &edit, const Verdict &verdict, bool ofPtx) {
   Row &row = (ofPtx ? ptx : placed)[edit.kind];
   auto objects = [](const std::optional<std::string> &said) { return said && !said->empty(); };
   bool byProof = objects(verdict.proof), bySimulator = objects(verdict.simulator);
+  if (!ofPtx && edit.concern == Concern::Order) {
+    Watch &watch = watched[edit.placedLine];
+    ++watch.edits;
+    watch.refused += byProof || objects(verdict.verifier);
+  }
   ++row.edits;
   row.verifier += objects(verdict.verifier);
   row.proof += byProof;
@@ -48,6 +53,10 @@ void Report::add(const Edit &edit, const Verdict &verdict, bool ofPtx) {
     return;
   }
   ++row.survivors;
+  if (ofPtx) {
+    addPtxSurvivor(edit, verdict);
+    return;
+  }
   if (!canRun && edit.concern == Concern::Value && !verdict.crashed) {
     ++row.open;
     return;
@@ -59,6 +68,20 @@ void Report::add(const Edit &edit, const Verdict &verdict, bool ofPtx) {
                        verdict.crashed  ? "**a rung crashed or hung**"
                        : reason.empty() ? "**nobody objects, and nothing shows why not**"
                                         : reason});
+}
+
+void Report::addPtxSurvivor(const Edit &edit, const Verdict &verdict) {
+  // Runs show faults, not that there is none: what is known of the op stands beside it.
+  const Watch &watch = watched[edit.placedLine];
+  std::string text = "no run shows it; of its op at T2, " + std::to_string(watch.refused) + " of " +
+                     std::to_string(watch.edits) + " edits of order are refused";
+  if (verdict.crashed) {
+    text = "**the simulator crashed or hung**";
+  } else if (edit.silences) {
+    text = "**a signal is gone, and no run shows it**";
+  }
+  failed += verdict.crashed || edit.silences;
+  ptxSurvivors.push_back({edit.kind, edit.place, text});
 }
 
 void Report::printTable(llvm::raw_ostream &os, const std::map<std::string, Row> &rows,
@@ -115,7 +138,9 @@ void Report::printPreface(llvm::raw_ostream &os, llvm::StringRef note) {
         "the unedited kernel, if\nit is one of order and the proof, which covers all lengths, "
         "holds with it, or if it is one of place, size or\nthreads and every rule of the placed "
         "program and the proof hold with it. Of a kernel that is only proved, nobody can say what "
-        "edits of values do:\nthose are counted apart. Line numbers are those of the T2 text\n"
+        "edits of values do:\nthose are counted apart. Of the PTX, runs alone can speak: what no "
+        "run "
+        "shows is listed, and counts neither way.\nLine numbers are those of the T2 text\n"
         "(`fa4c --emit=tile-t2`) and of the PTX with one statement a line (`fa4-sim --print`).\n";
 }
 
@@ -138,7 +163,8 @@ void Report::print(llvm::raw_ostream &os) const {
     }
   };
   printList("Faults of order that the simulator finds and the proof does not:", unseen);
-  printList("Edits to which nobody objects:", survivors);
+  printList("Edits of the placed kernel to which nobody objects:", survivors);
+  printList("Edits of the PTX that no run shows:", ptxSurvivors);
 }
 
 } // namespace fa4::mutations

@@ -20,7 +20,8 @@ namespace fa4::mutations {
 
 class Report {
 public:
-  /// `canRun`: whether the simulator can be asked about this kernel at all.
+  /// Placed edits come first. `canRun`: whether the simulator can be asked about this kernel at
+  /// all.
   explicit Report(bool canRun) : canRun(canRun) {}
 
   /// Takes in what was said about an edit of the placed kernel, or of its PTX.
@@ -40,14 +41,20 @@ private:
     unsigned edits = 0, verifier = 0, proof = 0, simulated = 0, simulator = 0, both = 0,
              onlySimulator = 0, survivors = 0, harmless = 0, open = 0;
   };
+  /// Of one line of T2: edits of order, and how many a rung refuses without a run.
+  struct Watch {
+    unsigned edits = 0, refused = 0;
+  };
   struct Line {
     std::string kind, place, text;
   };
+  void addPtxSurvivor(const Edit &edit, const Verdict &verdict);
   void printTable(llvm::raw_ostream &os, const std::map<std::string, Row> &rows, bool ofPtx) const;
 
   bool canRun;
   std::map<std::string, Row> placed, ptx;
-  std::vector<Line> survivors, unseen;
+  std::map<unsigned, Watch> watched;
+  std::vector<Line> survivors, ptxSurvivors, unseen;
   size_t passed = 0, failed = 0;
 };
 

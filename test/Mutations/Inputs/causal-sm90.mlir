@@ -1,0 +1,12 @@
+// The causal kernel with open lengths, two heads on one head of keys.
+
+module attributes {fa4.target = #fa4.target<"sm_90a">} {
+  func.func @main(%q: memref<1x?x2x128xbf16>, %k: memref<1x?x1x128xbf16>, %v: memref<1x?x1x128xbf16>,
+                  %o: memref<1x?x2x128xbf16>, %l: memref<1x2x?xf32>) {
+    attn.forward
+        ins(%q, %k, %v : memref<1x?x2x128xbf16>, memref<1x?x1x128xbf16>, memref<1x?x1x128xbf16>)
+        outs(%o, %l : memref<1x?x2x128xbf16>, memref<1x2x?xf32>)
+        mask [#attn.causal]
+    return
+  }
+}
