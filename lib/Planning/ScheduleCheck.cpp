@@ -320,13 +320,20 @@ std::string Checker::checkFragments() {
   // What ptxas 13.0 took beside the fragments in kernels of both forms
   // (docs/Targets.md, register windows).
   constexpr int64_t others = 26;
+  // And more with two bounds of a row, and in the kernels of the feature array that edit
+  // scores: temporaries, or addresses and what is read.
+  constexpr int64_t forBounds = 3, forEdits = 16, forReads = 32;
+  const int64_t reads =
+      problem.readsPerScore > 0 ? forReads * (1 + problem.readsPerScore) + forEdits : 0;
+  const int64_t edits = problem.scoreEdits > 0 ? forEdits * (1 + problem.scoreEdits) : 0;
   const int64_t threads = role->warps * target.threadsPerWarp;
   auto share = [&](int64_t width, int64_t bytes) {
     return schedule.tileRows * width * bytes / (threads * f32Bytes);
   };
   int64_t need = share(schedule.tileColumns, f32Bytes) + others;
   if (inRegisters) {
-    need += share(schedule.tileColumns, problem.elementBytes) + share(paddedValue(), f32Bytes);
+    need += share(schedule.tileColumns, problem.elementBytes) + share(paddedValue(), f32Bytes) +
+            forBounds + std::max(reads, edits);
   }
   const int64_t have = std::min(role->registers.value_or(target.maxRegistersPerThread),
                                 target.maxRegistersPerThread);

@@ -27,6 +27,10 @@ struct ForwardProblem {
   int64_t elementBytes = 2;
   /// Masks make tiles of different length.
   bool unevenTiles = false;
+  /// Regions that compute on each score before the softmax.
+  int64_t scoreEdits = 0;
+  /// Kinds of things that are read from memory for each score.
+  int64_t readsPerScore = 0;
 };
 
 /// What a kernel under a schedule takes of the chip.

@@ -197,8 +197,15 @@ TEST(ScheduleCheck, FragmentsInRegisters) {
   EXPECT_TRUE(buildForward(problem, hopper(), {64, 80, 3}, violation)) << violation;
   EXPECT_FALSE(buildForward(problem, hopper(), {64, 96, 3}, violation));
   EXPECT_EQ(violation,
-            "expected registers of role 'consumer' to be at least 162 for scores, P and o, but "
+            "expected registers of role 'consumer' to be at least 165 for scores, P and o, but "
             "got 160");
+  // A region on scores, and what it reads, want registers of their own.
+  ForwardProblem edited = problem;
+  edited.scoreEdits = 1;
+  EXPECT_FALSE(buildForward(edited, hopper(), {64, 80, 3}, violation));
+  EXPECT_TRUE(buildForward(edited, hopper(), {64, 48, 3}, violation)) << violation;
+  edited.readsPerScore = 2;
+  EXPECT_FALSE(buildForward(edited, hopper(), {64, 48, 3}, violation));
 }
 
 TEST(ScheduleCheck, ScoresOfARowInRegisters) {

@@ -32,6 +32,11 @@ static ForwardProblem makeProblem(ForwardOp op) {
   problem.elementBytes = cast<ShapedType>(op.getQ().getType()).getElementTypeBitWidth() / 8;
   problem.unevenTiles = !op.getMaskList().empty() || op.getQueryDocuments() ||
                         op.getTensorDims().batch == std::nullopt;
+  problem.scoreEdits = (op.hasScoreRegion() ? 1 : 0) + (op.hasPredicateRegion() ? 1 : 0);
+  auto isTensor = [](Value captured) { return isa<ShapedType>(captured.getType()); };
+  problem.readsPerScore = (op.getQueryDocuments() ? 1 : 0) +
+                          (llvm::any_of(op.getScoreCaptures(), isTensor) ? 1 : 0) +
+                          (llvm::any_of(op.getPredicateCaptures(), isTensor) ? 1 : 0);
   return problem;
 }
 
