@@ -203,9 +203,9 @@ TEST(ScheduleCheck, FragmentsInRegisters) {
   ForwardProblem edited = problem;
   edited.scoreEdits = 1;
   EXPECT_FALSE(buildForward(edited, hopper(), {64, 80, 3}, violation));
-  EXPECT_TRUE(buildForward(edited, hopper(), {64, 48, 3}, violation)) << violation;
+  EXPECT_TRUE(buildForward(edited, hopper(), {64, 32, 3}, violation)) << violation;
   edited.readsPerScore = 2;
-  EXPECT_FALSE(buildForward(edited, hopper(), {64, 48, 3}, violation));
+  EXPECT_FALSE(buildForward(edited, hopper(), {64, 32, 3}, violation));
 }
 
 TEST(ScheduleCheck, ScoresOfARowInRegisters) {
