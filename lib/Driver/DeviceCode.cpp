@@ -109,7 +109,7 @@ static std::unique_ptr<llvm::TargetMachine> makeMachine(const TargetInfo &target
   options.MCOptions.AsmVerbose = true;
   return std::unique_ptr<llvm::TargetMachine>(findBackEnd()->createTargetMachine(
       deviceTriple(), target.chip, featureString(target), options, llvm::Reloc::PIC_, std::nullopt,
-      llvm::CodeGenOptLevel::Aggressive));
+      llvm::CodeGenOptLevel::Default));
 }
 
 /// The kernels alone, in the llvm dialect, with scopes for `.loc` lines.

@@ -55,21 +55,33 @@ bool WindowPaths::exists(const ProtocolPair &pair, int32_t low, int32_t high) {
   };
   ++search;
   worklist.clear();
-  auto visit = [&](EventId id) {
-    if (seenBy[id] == search || !isInside(graph.events[id])) {
+  auto isProgram = [](const ProtocolEvent &event) {
+    return event.kind != EventKind::Done && event.kind != EventKind::Commit;
+  };
+  // A program goes on over any number of trips: outside the window only that counts.
+  auto goesOn = [&](EventId from, EventId to, const ProtocolEvent &event) {
+    return isProgram(event) && graph.edges(to).front() == from &&
+           event.tile <= std::max(first.tile, 0) + 1;
+  };
+  auto visit = [&](EventId from, EventId id) {
+    const ProtocolEvent &event = graph.events[id];
+    bool inside = isInside(event);
+    bool outsideFrom = from != kNoEvent && !isInside(graph.events[from]);
+    bool allowed = (inside && !outsideFrom) || (from != kNoEvent && goesOn(from, id, event));
+    if (seenBy[id] == search || !allowed) {
       return false;
     }
     seenBy[id] = search;
     worklist.push_back(id);
-    return isGoal(id, graph.events[id]);
+    return inside && isGoal(id, event);
   };
   // An asynchronous access ends with the event after its issue.
-  if (visit(pair.first + (first.kind == EventKind::Issue ? 1 : 0))) {
+  if (visit(kNoEvent, pair.first + (first.kind == EventKind::Issue ? 1 : 0))) {
     return true;
   }
   for (size_t next = 0; next < worklist.size(); ++next) {
     for (EventId follower : followers.of(worklist[next])) {
-      if (visit(follower)) {
+      if (visit(worklist[next], follower)) {
         return true;
       }
     }

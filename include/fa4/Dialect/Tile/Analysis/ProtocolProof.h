@@ -74,8 +74,8 @@ private:
   std::map<std::pair<unsigned, unsigned>, int64_t> edges;
 };
 
-/// How many trips before and after its first access, or wait, the certificates of pairs
-/// touch.
+/// How many trips before and after its first access, or wait, the edges between actors
+/// in the certificates of pairs touch.
 class CertificateReach {
 public:
   /// Makes room for a certificate of each pair of the run.
