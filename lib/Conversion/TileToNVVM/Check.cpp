@@ -280,9 +280,14 @@ static LogicalResult checkFragmentProduct(IssueMmaOp op, const Lowering &lowerin
 //===----------------------------------------------------------------------===//
 
 static LogicalResult checkOp(Operation *op, const Lowering &lowering) {
-  if (isa<IssueSendOp, IssueNextOp, ClusterSyncOp, PartOp, SubrangeOp>(op)) {
+  if (isa<SubrangeOp>(op)) {
+    return op->emitOpError() << "expected tensors that end where their sequences do, as those of "
+                                "layouts bshd and bhsd, since a tensor map bounds whole tensors, "
+                                "but got packed sequences (thd); --target=cpu runs them";
+  }
+  if (isa<IssueSendOp, IssueNextOp, ClusterSyncOp, PartOp>(op)) {
     return op->emitOpError() << "expected ops with a lowering to nvvm, but got one of pairs of "
-                                "CTAs, dynamic work or packed sequences";
+                                "CTAs or dynamic work";
   }
   if (auto arrive = dyn_cast<BarrierArriveOp>(op); arrive && arrive.getOnLeader()) {
     return op->emitOpError() << "expected an arrival at this CTA's barrier, but got the leader's";

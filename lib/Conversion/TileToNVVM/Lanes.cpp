@@ -175,4 +175,14 @@ SmallVector<Value> emitPtxOnLanes(ImplicitLocOpBuilder &b, ArrayRef<Value> lanes
   return results;
 }
 
+SmallVector<Value> orderBehind(ImplicitLocOpBuilder &b, ArrayRef<Value> lanes, Value smem,
+                               const Lowering &lowering) {
+  // Shared memory starts at no such address, which no tool knows. Each boundary has its
+  // own: ptxas drops a second test of what a first one has decided.
+  uint32_t address = ~lowering.takeBoundaryNumber();
+  std::string text = "{ .reg .pred never; setp.eq.u32 never, $" + std::to_string(2 * lanes.size()) +
+                     ", " + std::to_string(address) + "; @never exit; }";
+  return emitPtxOnLanes(b, lanes, smem, text, /*clobbersMemory=*/false);
+}
+
 } // namespace fa4::tile::gpu

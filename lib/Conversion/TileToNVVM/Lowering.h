@@ -115,6 +115,8 @@ public:
 
   /// The role in whose block `op` stands.
   const RoleContext &role(mlir::Operation *op) const;
+  /// Numbers of boundaries (orderBehind), each once.
+  uint32_t takeBoundaryNumber() const { return numBoundaries++; }
   /// What `global`, an operand as it was before conversion, means in the function.
   const GlobalContext &global(mlir::Value global) const { return globals.find(global)->second; }
 
@@ -150,6 +152,7 @@ private:
   llvm::DenseMap<mlir::StringAttr, ViewOp> views;
   llvm::DenseMap<mlir::StringAttr, BarrierOp> barriers;
   llvm::DenseMap<mlir::StringAttr, NamedBarrierOp> namedBarriers;
+  mutable uint32_t numBoundaries = 0;
 };
 
 /// Regions are numbered element * depth + slot: the number of the region of

@@ -26,9 +26,10 @@ namespace fa4::tile::gpu {
 namespace {
 class MapEmitter {
 public:
-  MapEmitter(ImplicitLocOpBuilder &b, MapOp op, MapOp::Adaptor in, const RoleContext &role)
-      : b(b), op(op), in(in), role(role), layout(ThreadLayout::of(op.getOutputs().front())),
-        body(op.getBody().front()), rowValues(layout.rows()) {}
+  MapEmitter(ImplicitLocOpBuilder &b, MapOp op, MapOp::Adaptor in, const Lowering &lowering)
+      : b(b), op(op), in(in), lowering(lowering), role(lowering.role(op)),
+        layout(ThreadLayout::of(op.getOutputs().front())), body(op.getBody().front()),
+        rowValues(layout.rows()) {}
 
   /// One value per result.
   SmallVector<Value> run();
@@ -44,18 +45,22 @@ private:
   /// Emits the ops of the body that vary by column, or those that do not, one by one.
   void emitScalars(IRMapping &values, bool wantVarying);
   void emitOp(Operation &inner, IRMapping &values);
-  /// Emits those that vary by column on all lanes at once.
-  void emitVectors();
+  /// The results' lanes [begin, begin + width), from whole-vector code.
+  SmallVector<Value> runVectors(int64_t begin, int64_t width);
   /// `value` of the body, which does not vary by column, for each row.
   SmallVector<Value> rowNumbers(Value value) const;
-  /// `value` of the body beside each lane.
-  Value laneValues(Value value);
+  /// `value` of the body, which does not vary by column, beside those lanes.
+  Value spreadRows(Value value, int64_t begin, int64_t width);
+  /// The lanes of a finished piece, behind which the next one starts.
+  SmallVector<Value> endPiece(ArrayRef<Value> lanes);
   Value position(Value base, Value offset) { return arith::AddIOp::create(b, base, offset); }
   SmallVector<Value> runLanes();
+  SmallVector<Value> runPieces();
 
   ImplicitLocOpBuilder &b;
   MapOp op;
   MapOp::Adaptor in;
+  const Lowering &lowering;
   const RoleContext &role;
   ThreadLayout layout;
   Block &body;
@@ -64,10 +69,8 @@ private:
   llvm::DenseSet<Value> varying;
   /// Whether what varies is lane by lane arithmetic.
   bool isVectorizable = true;
-  /// What does not vary by column, of each row that the thread has, and whole
-  /// vectors of what does.
+  /// What does not vary by column, of each row that the thread has.
   SmallVector<IRMapping> rowValues;
-  IRMapping vectors;
 };
 } // namespace
 
@@ -128,9 +131,8 @@ void MapEmitter::bindRowArguments() {
     for (unsigned index = 0; index < numInputs; ++index) {
       Value input = in.getInputs()[index];
       bool isNumber = cast<FragType>(op.getInputs()[index].getType()).isRow();
-      (varies(body.getArgument(index)) ? vectors : values)
-          .map(body.getArgument(index),
-               isNumber ? layout.numberOf(b, input, static_cast<int64_t>(row)) : input);
+      values.map(body.getArgument(index),
+                 isNumber ? layout.numberOf(b, input, static_cast<int64_t>(row)) : input);
     }
     if (op.hasPosition()) {
       Value number = layout.rowNumber(b, role, static_cast<int64_t>(row));
@@ -145,31 +147,59 @@ SmallVector<Value> MapEmitter::rowNumbers(Value value) const {
       rowValues, [&](const IRMapping &values) { return values.lookupOrDefault(value); });
 }
 
-Value MapEmitter::laneValues(Value value) {
-  if (varies(value)) {
-    return vectors.lookup(value);
-  }
+Value MapEmitter::spreadRows(Value value, int64_t begin, int64_t width) {
   SmallVector<Value> numbers = rowNumbers(value);
   if (llvm::all_equal(numbers)) {
-    return broadcast(b, numbers.front(), layout.lanes());
+    return broadcast(b, numbers.front(), width);
   }
-  return layout.spreadNumbers(b, layout.joinNumbers(b, numbers));
+  return takeLanes(b, layout.spreadNumbers(b, layout.joinNumbers(b, numbers)), begin, width);
 }
 
-void MapEmitter::emitVectors() {
+SmallVector<Value> MapEmitter::runVectors(int64_t begin, int64_t width) {
+  IRMapping vectors;
+  for (unsigned index = 0; index < op.getInputs().size(); ++index) {
+    if (varies(body.getArgument(index))) {
+      vectors.map(body.getArgument(index), takeLanes(b, in.getInputs()[index], begin, width));
+    }
+  }
+  auto laneValues = [&](Value value) {
+    return varies(value) ? vectors.lookup(value) : spreadRows(value, begin, width);
+  };
   for (Operation &inner : body.without_terminator()) {
     if (!isVarying(inner)) {
       continue;
     }
     OperationState state(inner.getLoc(), inner.getName());
-    state.addOperands(llvm::map_to_vector(inner.getOperands(),
-                                          [&](Value operand) { return laneValues(operand); }));
+    state.addOperands(llvm::map_to_vector(inner.getOperands(), laneValues));
     state.addAttributes(inner.getAttrs());
     for (Type type : inner.getResultTypes()) {
-      state.addTypes(VectorType::get({layout.lanes()}, type));
+      state.addTypes(VectorType::get({width}, type));
     }
     vectors.map(inner.getResults(), b.create(state)->getResults());
   }
+  return llvm::map_to_vector(op.getYield().getValues(), laneValues);
+}
+
+SmallVector<Value> MapEmitter::endPiece(ArrayRef<Value> lanes) {
+  bool isWanted = lowering.target().hasTensorMemory() && lanes.front().getType().isF32();
+  return isWanted ? orderBehind(b, lanes, role.smem, lowering) : llvm::to_vector(lanes);
+}
+
+/// A formula's intermediate values for a whole row fit no register file.
+SmallVector<Value> MapEmitter::runPieces() {
+  bool hasFormula = llvm::any_of(body, [](Operation &inner) { return isFormula(&inner); });
+  int64_t width = hasFormula ? kPieceColumns : layout.lanes();
+  SmallVector<SmallVector<Value>> pieces(op.getNumResults());
+  for (int64_t begin = 0; begin < layout.lanes(); begin += width) {
+    int64_t length = std::min(width, layout.lanes() - begin);
+    bool isLast = begin + length == layout.lanes();
+    for (auto [result, value] : llvm::zip_equal(pieces, runVectors(begin, length))) {
+      result.push_back(
+          isLast ? value
+                 : fromLanes(b, getElementTypeOrSelf(value), endPiece(takeAllLanes(b, value))));
+    }
+  }
+  return llvm::map_to_vector(pieces, [&](ArrayRef<Value> result) { return joinLanes(b, result); });
 }
 
 void MapEmitter::emitOp(Operation &inner, IRMapping &values) {
@@ -220,6 +250,13 @@ SmallVector<Value> MapEmitter::runLanes() {
     for (auto [result, value] : llvm::zip_equal(lanes, op.getYield().getValues())) {
       result.push_back(values.lookupOrDefault(value));
     }
+    int64_t done = lane + 1;
+    if (done % kPieceColumns == 0 && done != layout.lanes()) {
+      for (SmallVector<Value> &result : lanes) {
+        SmallVector<Value> piece = endPiece(ArrayRef<Value>(result).take_back(kPieceColumns));
+        llvm::copy(piece, result.end() - kPieceColumns);
+      }
+    }
   }
   return llvm::map_to_vector(lanes, [&](ArrayRef<Value> result) {
     return fromLanes(b, result.front().getType(), result);
@@ -236,11 +273,10 @@ SmallVector<Value> MapEmitter::run() {
     return runLanes();
   }
   if (!isRowShape()) {
-    emitVectors();
+    return runPieces();
   }
-  return llvm::map_to_vector(op.getYield().getValues(), [&](Value value) {
-    return isRowShape() ? layout.joinNumbers(b, rowNumbers(value)) : laneValues(value);
-  });
+  return llvm::map_to_vector(op.getYield().getValues(),
+                             [&](Value value) { return layout.joinNumbers(b, rowNumbers(value)); });
 }
 
 namespace {
@@ -250,7 +286,7 @@ struct MapLowering : LoweringPattern<MapOp> {
   LogicalResult matchAndRewrite(MapOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    rewriter.replaceOp(op, MapEmitter(b, op, adaptor, lowering.role(op)).run());
+    rewriter.replaceOp(op, MapEmitter(b, op, adaptor, lowering).run());
     return success();
   }
 };

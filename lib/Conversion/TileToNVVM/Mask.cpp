@@ -36,8 +36,9 @@ struct Interval {
 
 class MaskEmitter {
 public:
-  MaskEmitter(ImplicitLocOpBuilder &b, MaskOp op, MaskOp::Adaptor in, const RoleContext &role)
-      : b(b), op(op), in(in), role(role), layout(ThreadLayout::of(op.getScores())) {}
+  MaskEmitter(ImplicitLocOpBuilder &b, MaskOp op, MaskOp::Adaptor in, const Lowering &lowering)
+      : b(b), op(op), in(in), lowering(lowering), role(lowering.role(op)),
+        layout(ThreadLayout::of(op.getScores())) {}
 
   Value run();
 
@@ -58,6 +59,7 @@ private:
   ImplicitLocOpBuilder &b;
   MaskOp op;
   MaskOp::Adaptor in;
+  const Lowering &lowering;
   const RoleContext &role;
   ThreadLayout layout;
 };
@@ -140,6 +142,13 @@ Value MaskEmitter::run() {
     Value isKept = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, test, narrow(0));
     Value score = takeLane(b, in.getScores(), lane);
     lanes.push_back(arith::SelectOp::create(b, isKept, score, removed));
+    auto done = static_cast<int64_t>(lanes.size());
+    if (lowering.target().hasTensorMemory() && done % kPieceColumns == 0 &&
+        done != layout.lanes()) {
+      llvm::copy(
+          orderBehind(b, ArrayRef<Value>(lanes).take_back(kPieceColumns), role.smem, lowering),
+          lanes.end() - kPieceColumns);
+    }
   }
   return fromLanes(b, b.getF32Type(), lanes);
 }
@@ -151,7 +160,7 @@ struct MaskLowering : LoweringPattern<MaskOp> {
   LogicalResult matchAndRewrite(MaskOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    rewriter.replaceOp(op, MaskEmitter(b, op, adaptor, lowering.role(op)).run());
+    rewriter.replaceOp(op, MaskEmitter(b, op, adaptor, lowering).run());
     return success();
   }
 };

@@ -18,7 +18,11 @@
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+#include <cmath>
 
 using namespace mlir;
 
@@ -48,7 +52,7 @@ static bool isInstruction(Operation *op) {
              math::RoundEvenOp, math::CopySignOp, math::SqrtOp, math::Exp2Op>(op);
 }
 
-static bool isFormula(Operation *op) {
+bool isFormula(Operation *op) {
   return isa<math::ExpOp, math::TanhOp, math::RsqrtOp>(op) ||
          (isFast(op) && isa<math::LogOp, math::Log2Op, math::SinOp, math::CosOp>(op));
 }
@@ -77,6 +81,8 @@ public:
   MathEmitter(ImplicitLocOpBuilder &b, Type type) : b(b), type(type) {}
 
   Value emit(Operation *op, Value x);
+  /// x / y within 2 ulp: what PTX calls full range.
+  Value divide(Value x, Value y);
 
 private:
   Value constant(double value) { return floatConstant(b, type, value); }
@@ -166,17 +172,64 @@ Value MathEmitter::emit(Operation *op, Value x) {
       .Case([&](math::CosOp) { return ptx(x, "cos.approx.ftz.f32"); });
 }
 
+Value MathEmitter::divide(Value x, Value y) {
+  SmallVector<Value> lanes;
+  for (int64_t lane = 0; lane < cast<VectorType>(type).getDimSize(0); ++lane) {
+    lanes.push_back(emitPtx(b, b.getF32Type(), {takeLane(b, x, lane), takeLane(b, y, lane)},
+                            "div.full.ftz.f32 $0, $1, $2;", "=f,f,f"));
+  }
+  return fromLanes(b, b.getF32Type(), lanes);
+}
+
+/// A factor instead of a divisor that all lanes share: two roundings, as long as
+/// neither number is close to the ends of the range.
+static std::optional<double> findInverse(Value divisor) {
+  if (auto broadcast = divisor.getDefiningOp<vector::BroadcastOp>()) {
+    divisor = broadcast.getSource();
+  }
+  Attribute constant;
+  if (!matchPattern(divisor, m_Constant(&constant))) {
+    return std::nullopt;
+  }
+  if (auto splat = dyn_cast<SplatElementsAttr>(constant)) {
+    constant = splat.getSplatValue<Attribute>();
+  }
+  auto number = dyn_cast<FloatAttr>(constant);
+  double inverse = number ? 1.0 / number.getValueAsDouble() : 0.0;
+  constexpr double far = 0x1p100;
+  if (std::fabs(inverse) < 1.0 / far || std::fabs(inverse) > far) {
+    return std::nullopt;
+  }
+  return inverse;
+}
+
+/// A division of a row's columns: the correctly rounded one is a subroutine.
+static bool isWideDivision(Operation *op) {
+  return isa<arith::DivFOp>(op) && isa<VectorType>(op->getResult(0).getType()) &&
+         getElementTypeOrSelf(op->getResult(0).getType()).isF32();
+}
+
+static Value emitFormula(ImplicitLocOpBuilder &b, Operation *op) {
+  Value x = op->getOperand(0);
+  MathEmitter emitter(b, x.getType());
+  if (!isWideDivision(op)) {
+    return emitter.emit(op, x);
+  }
+  std::optional<double> inverse = findInverse(op->getOperand(1));
+  return inverse ? arith::MulFOp::create(b, x, floatConstant(b, x.getType(), *inverse)).getResult()
+                 : emitter.divide(x, op->getOperand(1));
+}
+
 static void emitFormulas(Operation *root) {
   SmallVector<Operation *> formulas;
   root->walk([&](Operation *op) {
-    if (isFormula(op)) {
+    if (isFormula(op) || isWideDivision(op)) {
       formulas.push_back(op);
     }
   });
   for (Operation *op : formulas) {
     ImplicitLocOpBuilder b(op->getLoc(), op);
-    Value x = op->getOperand(0);
-    op->getResult(0).replaceAllUsesWith(MathEmitter(b, x.getType()).emit(op, x));
+    op->getResult(0).replaceAllUsesWith(emitFormula(b, op));
     op->erase();
   }
 }

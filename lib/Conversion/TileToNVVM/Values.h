@@ -72,6 +72,14 @@ llvm::SmallVector<mlir::Value> emitPtxOnLanes(mlir::ImplicitLocOpBuilder &b,
                                               mlir::ValueRange inputs, llvm::StringRef text,
                                               bool clobbersMemory);
 
+/// `lanes` behind a branch that is never taken, over which ptxas moves nothing: it would
+/// start the next piece of a row before this one is over, and spill. `smem` is where
+/// the CTA's shared memory starts. Not among products on fragments, which a branch
+/// serializes.
+llvm::SmallVector<mlir::Value> orderBehind(mlir::ImplicitLocOpBuilder &b,
+                                           llvm::ArrayRef<mlir::Value> lanes, mlir::Value smem,
+                                           const Lowering &lowering);
+
 /// 2^x by the machine, on f32 or vectors of it.
 mlir::Value emitExp2(mlir::ImplicitLocOpBuilder &b, mlir::Value x);
 /// 2^x by the polynomial of Numerics, bit for bit the host's. `packed`: the machine
@@ -97,6 +105,8 @@ void storeWordsIfInside(mlir::ImplicitLocOpBuilder &b, mlir::Value words, mlir::
 void addIfInside(mlir::ImplicitLocOpBuilder &b, mlir::Value scalar, mlir::Value address,
                  mlir::Value inside);
 
+/// Whether `op` is computed by a formula: many instructions, many values at hand.
+bool isFormula(mlir::Operation *op);
 /// A located error unless `op` of the math dialect has a form on the device.
 llvm::LogicalResult checkMath(mlir::Operation *op);
 

@@ -101,6 +101,40 @@ tile.kernel @fact_c1(%n: i32) target(#t) schedule(#s) {
 
 #t = #fa4.target<"sm_100a">
 #s = #fa4.schedule<forward, tile = 128 x 128>
+tile.kernel @work_c5(%n: i32) target(#t) schedule(#s) {
+  // The region may yield -1 for %b, to which %a is lowered.
+  // expected-error @+1 {{expected facts in an order in which each leaves the ones before true, but got %a <= %b after 1 <= %a; bound the outer number first}}
+  tile.work @work(%t) tiles(%n : i32) -> (%a, %b) facts(1 <= %a, %a <= %b, 1 <= %b) {
+    tile.yield %t, %t : i32, i32
+  }
+}
+
+// -----
+
+#t = #fa4.target<"sm_100a">
+#s = #fa4.schedule<forward, tile = 128 x 128>
+tile.kernel @work_c5_raise(%n: i32) target(#t) schedule(#s) {
+  // expected-error @+1 {{but got 3 <= %a after %a <= %b}}
+  tile.work @work(%t) tiles(%n : i32) -> (%a, %b) facts(2 <= %b, %a <= %b, 3 <= %a) {
+    tile.yield %t, %t : i32, i32
+  }
+}
+
+// -----
+
+#t = #fa4.target<"sm_100a">
+#s = #fa4.schedule<forward, tile = 128 x 128>
+tile.kernel @work_c5_in_order(%n: i32) target(#t) schedule(#s) {
+  tile.work @work(%t) tiles(%n : i32) -> (%a, %b, %c)
+      facts(1 <= %c, 1 <= %b, %b <= %c, 0 <= %a, %a <= %b, %a <= 2) {
+    tile.yield %t, %t, %t : i32, i32, i32
+  }
+}
+
+// -----
+
+#t = #fa4.target<"sm_100a">
+#s = #fa4.schedule<forward, tile = 128 x 128>
 func.func private @effect(i32) -> i32
 tile.kernel @work_c4(%n: i32) target(#t) schedule(#s) {
   tile.work @work(%t) tiles(%n : i32) -> (%a) {

@@ -335,9 +335,9 @@ tile.kernel @first_product(%nt: i32) target(#t) schedule(#s) {
 
 // -----
 
-// Facts are made true one after the other: to lower %ne to %nl may put it below 1
-// again, and then the loop's second part starts below its first.
-// CHECK-LABEL: tile.kernel @undone_fact
+// Nothing keeps %ne from below: lowered to %nl it may be negative, and then the loop's
+// second part starts below its first.
+// CHECK-LABEL: tile.kernel @unbounded_split
 // CHECK: tile.for_each_tile (%[[N:[a-z]+]], %[[NE:[a-z]+]], %[[NL:[a-z]+]]) in @work
 // CHECK-NEXT: %[[START:.*]] = arith.maxsi %[[NE]], %c0_i32
 // CHECK: scf.for %{{.*}} = %c0_i32 to %[[NE]] step
@@ -346,8 +346,8 @@ tile.kernel @first_product(%nt: i32) target(#t) schedule(#s) {
 #s = #fa4.schedule<forward, tile = 128 x 128>
 !row = !tile.frag<128xf32, #tile.spread<rows>>
 !g = !tile.global<128xf32>
-tile.kernel @undone_fact(%nt: i32, %g: !g) target(#t) schedule(#s) {
-  tile.work @work(%t) tiles(%nt : i32) -> (%n, %ne, %nl) facts(1 <= %n, 1 <= %ne, %ne <= %n, %ne <= %nl) {
+tile.kernel @unbounded_split(%nt: i32, %g: !g) target(#t) schedule(#s) {
+  tile.work @work(%t) tiles(%nt : i32) -> (%n, %ne, %nl) facts(1 <= %n, %ne <= %n, %ne <= %nl) {
     tile.yield %t, %t, %t : i32, i32, i32
   }
   tile.role @a warps(4) uses(%g : !g) {

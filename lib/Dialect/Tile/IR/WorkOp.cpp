@@ -186,6 +186,64 @@ void WorkOp::print(OpAsmPrinter &printer) {
 // Verification
 //===----------------------------------------------------------------------===//
 
+namespace {
+/// A side of a fact.
+struct FactSide {
+  int64_t result; // -1: the constant
+  int64_t constant = 0;
+  bool isConstant() const { return result < 0; }
+};
+} // namespace
+
+static FactSide getLower(FactAttr fact) { return {fact.getLower(), fact.getConstant()}; }
+static FactSide getUpper(FactAttr fact) { return {fact.getUpper(), fact.getConstant()}; }
+
+/// Whether `facts` together say that `lower <= upper`.
+static bool isImplied(ArrayRef<FactAttr> facts, FactSide lower, FactSide upper) {
+  if (lower.isConstant() && upper.isConstant()) {
+    return lower.constant <= upper.constant;
+  }
+  SmallVector<FactSide> reached = {lower};
+  auto covers = [](FactSide side, FactSide next) {
+    return side.isConstant() && next.isConstant() ? side.constant <= next.constant
+                                                  : side.result == next.result;
+  };
+  for (size_t next = 0; next < reached.size(); ++next) {
+    FactSide side = reached[next];
+    if (covers(side, upper)) {
+      return true;
+    }
+    for (FactAttr fact : facts) {
+      // From a constant also over every smaller bound: 3 <= 5 and 1 <= %x by 3 <= %x.
+      bool follows = side.isConstant()
+                         ? fact.isConstantLower() && side.constant <= fact.getConstant()
+                         : fact.getLower() == side.result;
+      FactSide above = getUpper(fact);
+      if (follows && llvm::none_of(reached, [&](FactSide old) { return covers(old, above); })) {
+        reached.push_back(above);
+      }
+    }
+  }
+  return false;
+}
+
+/// An earlier fact that making `fact` true may break: the changed result gets the
+/// value of the fact's other side, for which nothing says the same.
+static std::optional<FactAttr> findBroken(ArrayRef<FactAttr> earlier, FactAttr fact) {
+  bool raises = fact.isConstantLower();
+  FactSide changed = raises ? getUpper(fact) : getLower(fact);
+  FactSide value = raises ? getLower(fact) : getUpper(fact);
+  for (FactAttr old : earlier) {
+    FactSide bounded = raises ? getLower(old) : getUpper(old);
+    FactSide other = raises ? getUpper(old) : getLower(old);
+    if (bounded.result == changed.result && other.result != changed.result &&
+        !(raises ? isImplied(earlier, value, other) : isImplied(earlier, other, value))) {
+      return old;
+    }
+  }
+  return std::nullopt;
+}
+
 LogicalResult WorkOp::verify() {
   llvm::StringSet<> seen;
   for (auto name : getResultNames().getAsRange<StringAttr>()) {
@@ -200,6 +258,21 @@ LogicalResult WorkOp::verify() {
       return emitOpError() << "expected facts to speak of " << count << " results, but got result "
                            << std::max(fact.getLower(), fact.getUpper());
     }
+  }
+  auto text = [&](FactSide side) {
+    return side.isConstant() ? std::to_string(side.constant)
+                             : ("%" + getResultName(side.result)).str();
+  };
+  SmallVector<FactAttr> earlier;
+  for (auto fact : getFacts().getAsRange<FactAttr>()) {
+    if (std::optional<FactAttr> broken = findBroken(earlier, fact)) { // work C5
+      return emitOpError() << "expected facts in an order in which each leaves the ones before "
+                              "true, but got "
+                           << text(getLower(fact)) << " <= " << text(getUpper(fact)) << " after "
+                           << text(getLower(*broken)) << " <= " << text(getUpper(*broken))
+                           << "; bound the outer number first";
+    }
+    earlier.push_back(fact);
   }
   return success();
 }

@@ -67,6 +67,7 @@ public:
   Merge(LazyRuns &runs, const BarrierRules &rules, Half &first, Half &second)
       : runs(runs), rules(rules), first(first), second(second) {}
 
+  bool shareArrivers() const;
   bool canCount() const;
   bool canShare() const;
   void count(BarrierRuleCounts &counts);
@@ -232,8 +233,17 @@ bool Merge::canPreArrive() const {
          });
 }
 
+/// Whether one role arrives at both: its threads would arrive twice for one phase.
+bool Merge::shareArrivers() const {
+  return llvm::any_of(first.arrivals, [&](Operation *one) {
+    return llvm::any_of(second.arrivals, [&](Operation *other) {
+      return one->getParentOfType<RoleOp>() == other->getParentOfType<RoleOp>();
+    });
+  });
+}
+
 bool Merge::canCount() const {
-  return rules.merge && sameShape() && waitsAdjoin() &&
+  return rules.merge && sameShape() && waitsAdjoin() && !shareArrivers() &&
          first.arrivedAtByThreadsOnly() && // R3 (iii)
          second.arrivedAtByThreadsOnly() &&
          (first.credit == second.credit || (rules.preArrive && canPreArrive())) &&

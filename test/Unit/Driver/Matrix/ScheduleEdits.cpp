@@ -150,7 +150,12 @@ void Drawer::drawRoles(Schedule &plan) {
   if (flip()) { // correction merged into softmax: the factor stays in registers
     finisher = "softmax";
     roleNamed(plan, "softmax").steps = {"softmax", "rescale", "finish"};
+    // The roles behind it take its warps: an empty warpgroup keeps its registers.
+    Role gone = roleNamed(plan, "correction");
     dropRole(plan, "correction");
+    for (Role &role : plan.roles) {
+      role.firstWarp -= role.firstWarp > gone.firstWarp ? gone.warps : 0;
+    }
     llvm::erase_if(plan.homes, [](const Home &home) { return home.name == "alpha"; });
   }
   if (flip()) { // no store role
