@@ -71,7 +71,7 @@ def steps(jobs):
         Step("installed-package", ["ninja", "-C", "build", "check-fa4-install"], 5),
         *(Step(name, ["ninja", "-C", "build", "-j", jobs, f"check-fa4-{name}"], 12, counts=True, needs=f"check-fa4-{name}")
           for name in ("schedules", "mutations", "sim", "matrix")),
-        Step("gate-clang_tidy", [*gates, "clang_tidy"], 12),
+        Step("gate-clang_tidy", [*gates, "clang_tidy"], 20),
         Step("sanitizer-build", ["bash", "-c", f". scripts/lib.sh && configure asan build-asan && ninja -C build-asan -j {jobs} fa4-tests"], 15),
         Step("sanitizer-unit", [python, "scripts/run_unit_tests.py", "build-asan/unittests"], 10, counts=True, environment=ASAN),
         Step("sanitizer-lit", [python, LIT, "-sv", "-j", jobs, "build-asan/test"], 10, counts=True, environment=ASAN),

@@ -15,6 +15,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/bit.h"
 
 #include <vector>
 
@@ -276,7 +277,10 @@ std::vector<GlobalRow> ownRows(ImplicitLocOpBuilder &b, const Lowering &lowering
 /// nothing to be gained.
 int64_t elementsPerChunk(FragType tile) {
   int64_t elementBytes = getElementBytes(tile.getElementType());
-  int64_t elements = std::min(kChunkBytes / elementBytes, ThreadLayout::of(tile).run());
+  // PTX has vectors of 1, 2 and 4 words.
+  auto run =
+      static_cast<int64_t>(llvm::bit_floor(static_cast<uint64_t>(ThreadLayout::of(tile).run())));
+  int64_t elements = std::min(kChunkBytes / elementBytes, run);
   bool isWhole = tile.getColumns() % elements == 0 && elements * elementBytes % kWordBytes == 0;
   return isWhole ? elements : 0;
 }
