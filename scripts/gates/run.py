@@ -20,12 +20,13 @@ BUILD_GATES = ("linkage", "clang_tidy")
 def run_gate(name, root):
     """Prints the findings of one gate; true if there were none."""
     gate = importlib.import_module(name)
-    found = list(gate.findings(root))
-    for line in found:
-        print(line)
+    found = 0
+    for line in gate.findings(root):
+        print(line, flush=True)
+        found += 1
     for line in getattr(gate, "advice", lambda _: ())(root):
         print(f"advice: {line}")
-    print(f"gate {name}: {'ok' if not found else f'{len(found)} findings'}", flush=True)
+    print(f"gate {name}: {'ok' if not found else f'{found} findings'}", flush=True)
     return not found
 
 
