@@ -61,6 +61,10 @@ bool CopyOp::move(const Target &to, const Target &from, uint64_t bytes, bool toG
   if (to.readOnly) {
     return fault(FaultId::ReadOnly, "expected a writable destination, but got a read-only buffer");
   }
+  // A copy of nothing has places without memory.
+  if (bytes == 0) {
+    return true;
+  }
   for (uint64_t k = 0; k < bytes; ++k) {
     if (from.shadow[k] == shadowBarrier || to.shadow[k] == shadowBarrier) {
       return fault(FaultId::MbOverwrite,
