@@ -270,8 +270,11 @@ static Error repeatRuns(tool::DeviceRun &run) {
   return Error::success();
 }
 
-static int useResults(tool::DeviceRun &run, StringRef chip) {
-  for (const std::string &text : outputs) {
+/// Reads each tensor that `specs` (NAME=FILE.npy) name and hands it to `use`, whose
+/// failure ends the tool with `failed`.
+static int useEach(tool::DeviceRun &run, ArrayRef<std::string> specs, ExitCode failed,
+                   function_ref<Error(const GivenArgument &, ArrayRef<uint8_t>, StringRef)> use) {
+  for (const std::string &text : specs) {
     auto file = parseFile(run.getArguments(), text);
     if (!file) {
       return report(file.takeError(), Unusable);
@@ -281,25 +284,29 @@ static int useResults(tool::DeviceRun &run, StringRef chip) {
     if (!bytes) {
       return report(bytes.takeError(), Wrong);
     }
-    if (Error e =
-            fa4::support::writeNpy(path, tool::toArray(*given->declared, given->shape, *bytes))) {
-      return report(std::move(e), Unusable);
+    if (Error e = use(*given, *bytes, path)) {
+      return report(std::move(e), failed);
     }
   }
-  for (const std::string &text : expectations) {
-    auto file = parseFile(run.getArguments(), text);
-    if (!file) {
-      return report(file.takeError(), Unusable);
+  return Done;
+}
+
+static int useResults(tool::DeviceRun &run, StringRef chip) {
+  auto write = [](const GivenArgument &given, ArrayRef<uint8_t> bytes, StringRef path) {
+    return fa4::support::writeNpy(path, tool::toArray(*given.declared, given.shape, bytes));
+  };
+  auto check = [](const GivenArgument &given, ArrayRef<uint8_t> bytes, StringRef path) -> Error {
+    if (Error e = compare(given, bytes, path)) {
+      return e;
     }
-    auto [given, path] = *file;
-    Expected<std::vector<uint8_t>> bytes = run.read(*given);
-    if (!bytes) {
-      return report(bytes.takeError(), Wrong);
-    }
-    if (Error e = compare(*given, *bytes, path)) {
-      return report(std::move(e), Wrong);
-    }
-    outs() << given->declared->name << " as expected\n";
+    outs() << given.declared->name << " as expected\n";
+    return Error::success();
+  };
+  if (int code = useEach(run, outputs, Unusable, write)) {
+    return code;
+  }
+  if (int code = useEach(run, expectations, Wrong, check)) {
+    return code;
   }
   if (!moduleFile.empty()) {
     Expected<int> code = judge(run, chip);

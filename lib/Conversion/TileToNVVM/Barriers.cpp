@@ -112,8 +112,7 @@ struct WaitLowering : LoweringPattern<BarrierWaitOp> {
     }
     if (role.issues) {
       // One lane issues for the others, which may therefore not see a phase later.
-      constexpr int64_t allLanes = -1;
-      NVVM::SyncWarpOp::create(b, loc, i32Constant(b, loc, allLanes));
+      NVVM::SyncWarpOp::create(b, loc, i32Constant(b, loc, kAllLanes));
     }
     b.eraseOp(op);
     return success();

@@ -101,9 +101,7 @@ struct ScaleRowsLowering : LoweringPattern<ScaleRowsOp> {
       differs = differs ? arith::OrIOp::create(b, differs, own).getResult() : own;
     }
     if (!any) {
-      constexpr int64_t allLanes = -1;
-      any = NVVM::VoteSyncOp::create(b, b.getI1Type(), intConstant(b, b.getI32Type(), allLanes),
-                                     differs, NVVM::VoteSyncKind::any);
+      any = anyLane(b, differs);
     }
     auto branch =
         scf::IfOp::create(b, adaptor.getOperand().getType(), any, /*withElseRegion=*/true);

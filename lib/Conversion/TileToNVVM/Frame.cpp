@@ -21,8 +21,6 @@ using namespace mlir;
 
 namespace fa4::tile::gpu {
 
-static constexpr int64_t kAllLanes = -1;
-
 /// Whether something in `role` is done by one thread for all.
 static bool needsIssuer(RoleOp role) {
   return role.getBody()

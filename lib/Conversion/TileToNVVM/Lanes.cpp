@@ -4,13 +4,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// All of it is renaming of registers: no lane is computed here.
+// Renaming of registers, and what lanes of a warp agree on: no column is computed here.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Values.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 #include <numeric>
@@ -173,6 +174,11 @@ SmallVector<Value> emitPtxOnLanes(ImplicitLocOpBuilder &b, ArrayRef<Value> lanes
     results.push_back(LLVM::ExtractValueOp::create(b, all, static_cast<int64_t>(lane)));
   }
   return results;
+}
+
+Value anyLane(ImplicitLocOpBuilder &b, Value condition) {
+  return NVVM::VoteSyncOp::create(b, b.getI1Type(), intConstant(b, b.getI32Type(), kAllLanes),
+                                  condition, NVVM::VoteSyncKind::any);
 }
 
 SmallVector<Value> orderBehind(ImplicitLocOpBuilder &b, ArrayRef<Value> lanes, Value smem,

@@ -36,6 +36,9 @@ constexpr unsigned kSharedSpace = 3;
 constexpr unsigned kTensorSpace = 6;
 constexpr unsigned kClusterSpace = 7;
 
+/// The mask of a warp that votes, shuffles or meets as a whole.
+constexpr int64_t kAllLanes = -1;
+
 /// One shared memory for all kernels of a module: `extern .shared`, sized at launch.
 constexpr llvm::StringLiteral kSharedMemoryName = "fa4_shared_memory";
 

@@ -135,9 +135,7 @@ private:
       // A reference that stays is not infinite, so it is the offset, too.
       kept.append({reference, reference, floatConstant(b, b.getF32Type(), 1.0)});
     }
-    constexpr int64_t allLanes = -1;
-    Value any = NVVM::VoteSyncOp::create(b, b.getI1Type(), intConstant(b, b.getI32Type(), allLanes),
-                                         exceeds, NVVM::VoteSyncKind::any);
+    Value any = anyLane(b, exceeds);
     auto branch = scf::IfOp::create(b, ValueRange(kept).getTypes(), any, /*withElseRegion=*/true);
     OpBuilder::InsertionGuard restore(b);
     b.setInsertionPointToStart(branch.thenBlock());

@@ -31,7 +31,6 @@ static constexpr int64_t kPackedStoreWords = 16;
 /// stages of 128 columns; this takes 175: codegen-recipes, section 7); a rescale is
 /// rare, as the factor is mostly exactly 1.
 static constexpr int64_t kRescaleColumns = 32;
-static constexpr int64_t kAllLanes = -1;
 
 /// The next piece's length: a power of two, as the instructions have it.
 static int64_t pieceLength(int64_t rest, int64_t largest) {
@@ -151,10 +150,7 @@ struct RescaleLowering : LoweringPattern<RescaleOp> {
       // The accesses are the whole warp's: so is the decision.
       Value differs = arith::CmpFOp::create(b, arith::CmpFPredicate::UNE, factor,
                                             floatConstant(b, b.getF32Type(), 1.0));
-      Value any =
-          NVVM::VoteSyncOp::create(b, b.getI1Type(), intConstant(b, b.getI32Type(), kAllLanes),
-                                   differs, NVVM::VoteSyncKind::any);
-      auto branch = scf::IfOp::create(b, any, /*withElseRegion=*/false);
+      auto branch = scf::IfOp::create(b, anyLane(b, differs), /*withElseRegion=*/false);
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPointToStart(branch.thenBlock());
       emit(b);

@@ -98,10 +98,10 @@ Value ThreadLayout::isFirstOfRow(ImplicitLocOpBuilder &b, const RoleContext &rol
 
 Value ThreadLayout::reduceRow(ImplicitLocOpBuilder &b, Value value,
                               llvm::function_ref<Value(Value, Value)> combine) const {
-  constexpr int64_t allLanes = -1, lastLane = 31;
+  constexpr int64_t lastLane = 31;
   for (int64_t distance = threadsPerRow() / 2; distance > 0; distance /= 2) {
     Type i32 = b.getI32Type();
-    Value other = NVVM::ShflOp::create(b, value.getType(), intConstant(b, i32, allLanes), value,
+    Value other = NVVM::ShflOp::create(b, value.getType(), intConstant(b, i32, kAllLanes), value,
                                        intConstant(b, i32, distance), intConstant(b, i32, lastLane),
                                        NVVM::ShflKind::bfly, UnitAttr());
     value = combine(value, other);

@@ -72,6 +72,9 @@ llvm::SmallVector<mlir::Value> emitPtxOnLanes(mlir::ImplicitLocOpBuilder &b,
                                               mlir::ValueRange inputs, llvm::StringRef text,
                                               bool clobbersMemory);
 
+/// Whether `condition` (i1) holds for some lane of the warp: the same for all of them.
+mlir::Value anyLane(mlir::ImplicitLocOpBuilder &b, mlir::Value condition);
+
 /// `lanes` behind a branch that is never taken, over which ptxas moves nothing: it would
 /// start the next piece of a row before this one is over, and spill. `smem` is where
 /// the CTA's shared memory starts. Not among products on fragments, which a branch
