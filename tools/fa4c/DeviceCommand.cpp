@@ -12,6 +12,7 @@
 #include "DeviceCommand.h"
 
 #include "fa4/Dialect/FA4/IR/FA4Attributes.h"
+#include "fa4/Dialect/FA4/IR/FA4Dialect.h"
 #include "fa4/Driver/DeviceCode.h"
 #include "fa4/Driver/DeviceCompiler.h"
 #include "fa4/Driver/Entry.h"
@@ -47,6 +48,8 @@ llvm::Expected<TargetInfo> settleTarget(ModuleOp module, const std::string &chip
     return llvm::createStringError("expected --target to be cpu or one of " +
                                    llvm::join(knownTargets(), ", ") + ", but got '" + chip + "'");
   }
+  // A module without a word of ours, an empty one say, has not loaded our attributes.
+  module.getContext()->getOrLoadDialect<FA4Dialect>();
   TargetAttr given = lookupTargetAttr(module);
   if (!given) {
     given = TargetAttr::get(module.getContext(), *row);
