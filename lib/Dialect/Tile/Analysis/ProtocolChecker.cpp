@@ -155,11 +155,12 @@ void ProtocolChecker::doWait(EventId id, Actor &actor) {
     // P.3: a parity names a phase only to those who know that the one before is over.
     for (EventId arrival : object.phases[event.phase - 1].arrivals) {
       if (!arrivalKnown(arrival, actor.known[Known::Time])) {
-        ProtocolFinding &finding =
-            report(event.op, "expected phase " + std::to_string(event.phase - 1) + " of " +
-                                 graph.describe(object) +
-                                 " to be over before this wait for the next one, but found no "
-                                 "order");
+        ProtocolFinding &finding = report(
+            event.op,
+            "expected phase " + std::to_string(event.phase - 1) + " of " + graph.describe(object) +
+                " to be over before this wait for the next one, but found no "
+                "order",
+            ProtocolFinding::Kind::Unordered);
         note(finding, id, "waits here");
         note(finding, arrival, "arrives here in the phase before");
         return;
@@ -392,6 +393,8 @@ void ProtocolChecker::checkFree(const CellAccess &before, EventId id, const Acto
   ProtocolFinding &finding =
       report(graph.events[id].op,
              "expected tensor memory to be freed after its last access, but found no order" +
-                 std::string(over ? " that fences carry" : ""));
+                 std::string(over ? " that fences carry" : ""),
+             ProtocolFinding::Kind::Unordered);
+  finding.event = id;
   note(finding, before.event, accessText(before));
 }

@@ -76,7 +76,8 @@ private:
   PhaseState &phaseState(int32_t object, int32_t phase);
   Stamp endOf(EventId id, const MemoryAccess &access, const Actor &actor) const;
   const llvm::SmallVector<EventId, 2> &waitsOf(int32_t object, int32_t phase) const;
-  ProtocolFinding &report(mlir::Operation *op, std::string text);
+  ProtocolFinding &report(mlir::Operation *op, std::string text,
+                          ProtocolFinding::Kind kind = ProtocolFinding::Kind::Other);
   void note(ProtocolFinding &finding, EventId id, const llvm::Twine &text);
   std::string accessText(const CellAccess &access) const;
   bool arrivalKnown(EventId arrival, const Clock &time) const;

@@ -16,33 +16,22 @@
 using namespace mlir;
 using namespace fa4::tile;
 
-ProtocolFinding &ProtocolChecker::report(Operation *op, std::string text) {
-  result.finding = ProtocolFinding{op, std::move(text), {}};
+using Kind = ProtocolFinding::Kind;
+
+ProtocolFinding &ProtocolChecker::report(Operation *op, std::string text, Kind kind) {
+  result.finding = ProtocolFinding{op, std::move(text), {}, kind};
   return *result.finding;
 }
 
 void ProtocolChecker::note(ProtocolFinding &finding, EventId id, const Twine &text) {
-  finding.notes.push_back({graph.events[id].op, graph.describe(id) + " " + text.str()});
+  finding.notes.push_back({graph.events[id].op, graph.describe(id) + " " + text.str(), id});
 }
 
 std::string ProtocolChecker::accessText(const CellAccess &access) const {
-  const ProtocolAlloc *owner = nullptr;
-  for (const ProtocolAlloc &alloc : model.allocs) {
-    owner = access.access.region >= alloc.firstRegion ? &alloc : owner;
-  }
-  StringRef name = owner->name;
-  if (access.access.footprint != ~0U) {
-    name = ViewOp(model.getFootprint(access.access.footprint).view).getSymName();
-  }
-  std::string text = access.access.writes && access.access.reads ? "reads and writes @"
-                     : access.access.writes                      ? "writes @"
-                                                                 : "reads @";
-  text += name.str();
-  unsigned index = access.access.region - owner->firstRegion;
-  if (owner->family > 1) {
-    text += "[" + llvm::utostr(index % owner->family) + "]";
-  }
-  return text + " here";
+  std::string text = access.access.writes && access.access.reads ? "reads and writes "
+                     : access.access.writes                      ? "writes "
+                                                                 : "reads ";
+  return text + graph.describe(access.access) + " here";
 }
 
 //===----------------------------------------------------------------------===//
@@ -55,8 +44,10 @@ void ProtocolChecker::reportRace(const CellAccess &before, const CellAccess &aft
   std::string what = after.access.writes ? "overwritten" : "read";
   std::string rule = before.access.writes ? "after its last write" : "after its last read";
   ProtocolFinding &finding = report( // P.2
-      event.op, "expected memory to be " + what + " " + rule + ", but found no order" +
-                    (samePipe ? " on a target without mma_issue_order" : ""));
+      event.op,
+      "expected memory to be " + what + " " + rule + ", but found no order" +
+          (samePipe ? " on a target without mma_issue_order" : ""),
+      Kind::Unordered);
   note(finding, before.event, accessText(before));
   note(finding, after.event, accessText(after));
   if (samePipe) {
@@ -105,8 +96,8 @@ void ProtocolChecker::reportFence(const CellAccess &before, const CellAccess &af
     missing = "arrival of a thread between them: an engine's reports its operations only";
   }
   ProtocolFinding &finding = report( // P.7
-      event.op,
-      "expected the order of two accesses to be carried by fences, but got no " + missing);
+      event.op, "expected the order of two accesses to be carried by fences, but got no " + missing,
+      Kind::Unordered);
   note(finding, before.event, accessText(before));
   note(finding, after.event, accessText(after));
 }
@@ -127,7 +118,8 @@ void ProtocolChecker::reportForeign(const CellAccess &before, const CellAccess &
   }
   ProtocolFinding &finding = report( // P.2
       graph.events[after.event].op,
-      "expected what a tile reads to be written by that tile, but got an older value");
+      "expected what a tile reads to be written by that tile, but got an older value",
+      Kind::Unordered);
   note(finding, before.event, accessText(before));
   note(finding, after.event, accessText(after));
 }
@@ -153,10 +145,12 @@ void ProtocolChecker::checkCounts() {
       Operation *op = shown == kNoEvent ? object.symbol : graph.events[shown].op;
       bool bytes = phase.weight == object.count;
       ProtocolFinding &finding = report( // P.1
-          op, "expected phase " + std::to_string(number) + " of " + graph.describe(object) +
-                  " to get " + std::to_string(bytes ? phase.announced : object.count) +
-                  (bytes ? " bytes" : " arrivals") + ", but got " +
-                  std::to_string(bytes ? phase.brought : phase.weight));
+          op,
+          "expected phase " + std::to_string(number) + " of " + graph.describe(object) +
+              " to get " + std::to_string(bytes ? phase.announced : object.count) +
+              (bytes ? " bytes" : " arrivals") + ", but got " +
+              std::to_string(bytes ? phase.brought : phase.weight),
+          Kind::Count);
       for (EventId wait : ArrayRef<EventId>(phase.waits).take_front(1)) {
         note(finding, wait, "waits here");
       }
@@ -187,9 +181,10 @@ void ProtocolChecker::checkSeen(EventId id, const Clock &time) {
     return;
   }
   ProtocolFinding &finding = report( // P.4
-      event.op, "expected phase " + std::to_string(event.phase - 1) + " of " +
-                    graph.describe(object) +
-                    " to be seen by a wait before the next arrival, but found no order");
+      event.op,
+      "expected phase " + std::to_string(event.phase - 1) + " of " + graph.describe(object) +
+          " to be seen by a wait before the next arrival, but found no order",
+      Kind::Unordered);
   for (EventId wait : ArrayRef<EventId>(waits).take_front(1)) {
     note(finding, wait, "waits here");
   }
@@ -210,10 +205,11 @@ void ProtocolChecker::checkParity(const ProtocolEvent &event) {
       continue;
     }
     ProtocolFinding &finding = report( // P.3
-        graph.events[wait].op, "expected phase " + std::to_string(event.phase) + " of " +
-                                   graph.describe(object) +
-                                   " not to end before this wait has seen the one before, but "
-                                   "found no order");
+        graph.events[wait].op,
+        "expected phase " + std::to_string(event.phase) + " of " + graph.describe(object) +
+            " not to end before this wait has seen the one before, but "
+            "found no order",
+        Kind::Unordered);
     note(finding, wait, "waits here");
     for (EventId arrival : object.phases[event.phase].arrivals) {
       note(finding, arrival, "arrives here");
@@ -258,7 +254,8 @@ void ProtocolChecker::checkDeadlock() {
   ProtocolFinding &finding = report( // P.1
       graph.events[start].op,
       nobody ? "expected what is waited for to arrive, but got too few arrivals"
-             : "expected every wait to end, but got a cycle of waits");
+             : "expected every wait to end, but got a cycle of waits",
+      nobody ? Kind::Count : Kind::Cycle);
   for (auto link = first; link != chain.end(); ++link) {
     EventId wait = actors[link->first].next;
     const ProtocolEvent &event = graph.events[wait];

@@ -325,3 +325,19 @@ std::string ProtocolGraph::describe(const ProtocolObject &object) const {
   }
   return model->ctas > 1 ? text + " of CTA " + llvm::itostr(object.cta) : text;
 }
+
+std::string ProtocolGraph::describe(const MemoryAccess &access) const {
+  const ProtocolAlloc *owner = nullptr;
+  for (const ProtocolAlloc &alloc : model->allocs) {
+    owner = access.region >= alloc.firstRegion ? &alloc : owner;
+  }
+  StringRef name = owner->name;
+  if (access.footprint != ~0U) {
+    name = ViewOp(model->getFootprint(access.footprint).view).getSymName();
+  }
+  std::string text = ("@" + name).str();
+  if (owner->family > 1) {
+    text += "[" + llvm::utostr((access.region - owner->firstRegion) % owner->family) + "]";
+  }
+  return text;
+}

@@ -9,7 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fa4/Dialect/Tile/Analysis/ProtocolProof.h"
+#include "fa4/Dialect/Tile/Transforms/ProveProtocol.h"
+
 #include "fa4/Dialect/Tile/Transforms/Passes.h"
 
 #include "mlir/IR/Remarks.h"
@@ -34,8 +35,9 @@ void addTail(ProtocolModel &model, ArrayRef<ProtocolLetter> letters, int64_t cou
   }
 }
 
-/// "1 + 3 trips" of the tiles of a run.
-std::string describeRun(const ProtocolGraph &graph) {
+} // namespace
+
+std::string fa4::tile::describeRun(const ProtocolGraph &graph) {
   if (graph.run.empty()) {
     return "without a tile";
   }
@@ -47,9 +49,11 @@ std::string describeRun(const ProtocolGraph &graph) {
   return "with tiles of " + text + " trips";
 }
 
+namespace {
 class Proof {
 public:
-  Proof(KernelOp kernel, int64_t maxRuns) : kernel(kernel), maxRuns(maxRuns) {}
+  Proof(KernelOp kernel, int64_t maxRuns, CounterexampleFn onFinding)
+      : kernel(kernel), maxRuns(maxRuns), onFinding(onFinding) {}
   LogicalResult prove();
 
 private:
@@ -61,11 +65,11 @@ private:
   /// Checks the runs, and with `measured` how far their certificates reach.
   LogicalResult checkAll(ProtocolModel &model, ArrayRef<ProtocolRun> runs, bool measured);
   LogicalResult checkOne(ProtocolModel &model, const ProtocolRun &run, bool measured);
-  void emitFinding(const ProtocolGraph &graph, const ProtocolFinding &finding);
   void emitRemarks(int64_t trips);
 
   KernelOp kernel;
   int64_t maxRuns;
+  CounterexampleFn onFinding;
   int64_t numRuns = 0;
   std::vector<ProtocolLetter> letters;
   /// Of the certificates found so far.
@@ -75,12 +79,12 @@ private:
 
 } // namespace
 
-void Proof::emitFinding(const ProtocolGraph &graph, const ProtocolFinding &finding) {
+static void emitFinding(const ProtocolGraph &graph, const ProtocolFinding &finding) {
   InFlightDiagnostic diag = finding.op->emitOpError() << finding.text;
   for (const ProtocolNote &note : finding.notes) {
     diag.attachNote(note.op->getLoc()) << note.text;
   }
-  diag.attachNote(kernel.getLoc()) << "in a run " << describeRun(graph);
+  diag.attachNote(graph.model->kernel.getLoc()) << "in a run " << describeRun(graph);
 }
 
 LogicalResult Proof::checkOne(ProtocolModel &model, const ProtocolRun &run, bool measured) {
@@ -90,7 +94,7 @@ LogicalResult Proof::checkOne(ProtocolModel &model, const ProtocolRun &run, bool
   }
   ProtocolReport report = checkRun(*graph, measured);
   if (report.finding) {
-    emitFinding(*graph, *report.finding);
+    onFinding(*graph, *report.finding);
     return failure();
   }
   reach.add(*graph, report.pairs);
@@ -241,12 +245,18 @@ LogicalResult Proof::prove() {
   return success();
 }
 
+LogicalResult fa4::tile::proveProtocol(KernelOp kernel, int64_t maxRuns,
+                                       CounterexampleFn onFinding) {
+  return Proof(kernel, maxRuns, onFinding).prove();
+}
+
 namespace {
 struct VerifyProtocol : public fa4::tile::impl::TileVerifyProtocolBase<VerifyProtocol> {
   using TileVerifyProtocolBase::TileVerifyProtocolBase;
   void runOnOperation() override {
     WalkResult result = getOperation()->walk<WalkOrder::PreOrder>([&](KernelOp kernel) {
-      return failed(Proof(kernel, maxRuns).prove()) ? WalkResult::interrupt() : WalkResult::skip();
+      return failed(proveProtocol(kernel, maxRuns, emitFinding)) ? WalkResult::interrupt()
+                                                                 : WalkResult::skip();
     });
     if (result.wasInterrupted()) {
       signalPassFailure();

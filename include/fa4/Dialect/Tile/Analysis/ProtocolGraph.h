@@ -177,6 +177,8 @@ public:
   /// "tile 0, trip 2: role @mma" of the event, for notes.
   std::string describe(EventId event) const;
   std::string describe(const ProtocolObject &object) const;
+  /// "@S[1]": view and element.
+  std::string describe(const MemoryAccess &access) const;
 
 private:
   friend class ProtocolUnroller;

@@ -22,13 +22,24 @@ namespace fa4::tile {
 struct ProtocolNote {
   mlir::Operation *op;
   std::string text;
+  /// The event that the note speaks of, if it is one.
+  EventId event = kNoEvent;
 };
 
 /// A counterexample: where it shows, and the order of events that leads there.
 struct ProtocolFinding {
+  enum class Kind : uint8_t {
+    Other,
+    Unordered, ///< notes 0 and 1 (if one: it and `event`) lack an order, or a fence
+    Cycle,     ///< notes 2k wait for notes 2k + 1
+    Count      ///< the wait of note 0 gets a wrong number of arrivals
+  };
   mlir::Operation *op = nullptr;
   std::string text;
   std::vector<ProtocolNote> notes;
+  Kind kind = Kind::Other;
+  /// Of `op`, where it is known.
+  EventId event = kNoEvent;
 };
 
 /// Two matrix products that only the target's issue order keeps apart.

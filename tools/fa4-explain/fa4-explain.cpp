@@ -1,0 +1,146 @@
+//===- fa4-explain.cpp - kernels and runs, as pictures --------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Exit codes: 0 done, 1 the protocol of a kernel does not hold or a module does not
+// compile, 2 the command line or an input file is wrong.
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa4/Dialect/Tile/Transforms/ProveProtocol.h"
+#include "fa4/Explain/Counterexample.h"
+#include "fa4/Pipelines/Registration.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/InitAllDialects.h"
+#include "mlir/InitAllExtensions.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/ToolOutputFile.h"
+
+using namespace mlir;
+using namespace fa4;
+
+namespace {
+enum ExitCode { Done = 0, Wrong = 1, Usage = 2 };
+
+namespace cl = llvm::cl;
+cl::SubCommand protocolCommand("protocol", "Prove the protocol of a kernel at T1 or T2; draw what "
+                                           "breaks it, if anything does");
+
+cl::opt<std::string> inputFile(cl::Positional, cl::desc("<input file>"), cl::init("-"),
+                               cl::sub(cl::SubCommand::getAll()));
+cl::opt<std::string> outputFile("o",
+                                cl::desc("Where to write; .svg and .html are pictures, all "
+                                         "else is text"),
+                                cl::value_desc("file"), cl::init("-"),
+                                cl::sub(cl::SubCommand::getAll()));
+cl::opt<std::string> kernelName("kernel", cl::desc("The kernel to show; default: the first"),
+                                cl::value_desc("name"), cl::sub(protocolCommand));
+cl::opt<int64_t> maxRuns("max-runs", cl::desc("Give up on a kernel that needs more runs"),
+                         cl::init(20000), cl::sub(protocolCommand));
+} // namespace
+
+static int fail(const llvm::Twine &message, ExitCode code = Usage) {
+  llvm::errs() << "error: " << message << '\n';
+  return code;
+}
+
+namespace {
+/// A file that is kept when something was written to it.
+class Output {
+public:
+  Output() : file(outputFile, code, llvm::sys::fs::OF_None) {}
+  bool isSvg() const { return llvm::StringRef(outputFile).ends_with(".svg"); }
+  bool isHtml() const { return llvm::StringRef(outputFile).ends_with(".html"); }
+  llvm::raw_ostream &os() { return file.os(); }
+  int finish(ExitCode result) {
+    if (code) {
+      return fail("expected '" + outputFile + "' to be writable, but got: " + code.message());
+    }
+    file.keep();
+    return result;
+  }
+
+private:
+  std::error_code code;
+  llvm::ToolOutputFile file;
+};
+
+/// A parsed module and what it needs to live.
+class Input {
+public:
+  Input() {
+    DialectRegistry registry;
+    mlir::registerAllDialects(registry);
+    mlir::registerAllExtensions(registry);
+    fa4::registerAllDialects(registry);
+    context.appendDialectRegistry(registry);
+    context.printOpOnDiagnostic(false);
+    module = parseSourceFile<ModuleOp>(inputFile, &context);
+  }
+  explicit operator bool() const { return static_cast<bool>(module); }
+  ModuleOp get() { return *module; }
+  /// The kernel that was asked for; null after an error.
+  tile::KernelOp kernel() {
+    for (auto kernel : module->getOps<tile::KernelOp>()) {
+      if (kernelName.empty() || kernel.getSymName() == kernelName) {
+        return kernel;
+      }
+    }
+    fail("expected a tile.kernel" + (kernelName.empty() ? "" : " @" + kernelName) +
+         " in the module, but got none");
+    return {};
+  }
+
+private:
+  MLIRContext context;
+  OwningOpRef<ModuleOp> module;
+};
+} // namespace
+
+static int showProtocol(Input &input) {
+  tile::KernelOp kernel = input.kernel();
+  if (!kernel) {
+    return Usage;
+  }
+  if (kernel.getBody().getOps<tile::RoleOp>().empty()) {
+    return fail("expected a kernel with roles, at T1 or T2, but got one of an earlier level");
+  }
+  std::optional<explain::Sequence> picture;
+  bool holds = succeeded(tile::proveProtocol(
+      kernel, maxRuns, [&](const tile::ProtocolGraph &graph, const tile::ProtocolFinding &finding) {
+        picture = explain::drawCounterexample(graph, finding);
+      }));
+  if (!holds && !picture) {
+    return Wrong;
+  }
+  if (holds) {
+    picture.emplace();
+    picture->title = "the protocol holds for all lengths";
+    picture->subtitle = "kernel @" + kernel.getSymName().str();
+  }
+  Output output;
+  if (output.isSvg()) {
+    picture->printSvg(output.os());
+  } else {
+    picture->printText(output.os());
+  }
+  return output.finish(holds ? Done : Wrong);
+}
+
+int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
+  cl::ParseCommandLineOptions(argc, argv, "shows kernels and simulated runs as pictures\n");
+  if (!protocolCommand) {
+    return fail("expected a subcommand, such as protocol, but got none; see --help");
+  }
+  Input input;
+  if (!input) {
+    return Usage;
+  }
+  return showProtocol(input);
+}
