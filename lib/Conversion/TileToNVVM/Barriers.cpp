@@ -103,7 +103,11 @@ struct WaitLowering : LoweringPattern<BarrierWaitOp> {
     {
       OpBuilder::InsertionGuard restore(b);
       b.createBlock(&loop.getBefore());
-      Value done = NVVM::MBarrierTryWaitOp::create(b, loc, b.getI1Type(), pointer, parity, Value());
+      // What the peer's threads did before they arrived is acquired only so.
+      auto scope = lowering.isPairWide(op.getBarrierAttr()) ? NVVM::MemScopeKind::CLUSTER
+                                                            : NVVM::MemScopeKind::CTA;
+      Value done =
+          NVVM::MBarrierTryWaitOp::create(b, loc, b.getI1Type(), pointer, parity, Value(), scope);
       Value always = LLVM::ConstantOp::create(b, loc, b.getBoolAttr(true));
       Value again = LLVM::XOrOp::create(b, loc, done, always);
       scf::ConditionOp::create(b, loc, again, ValueRange());
@@ -128,6 +132,12 @@ struct ArriveLowering : LoweringPattern<BarrierArriveOp> {
     const RoleContext &role = lowering.role(op);
     Place place = barrierPlaceOf(op, adaptor);
     auto arrive = [&](OpBuilder &b) {
+      if (op.getOnLeader()) {
+        NVVM::MBarrierArriveOp::create(b, loc, Type(),
+                                       lowering.leaderBarrierPointer(b, loc, role, place),
+                                       /*count=*/Value(), NVVM::MemScopeKind::CLUSTER);
+        return;
+      }
       Value pointer = lowering.barrierPointer(b, loc, role, place);
       NVVM::MBarrierArriveOp::create(b, loc, Type(), pointer, /*count=*/Value());
     };
@@ -154,11 +164,14 @@ struct ExpectLowering : LoweringPattern<BarrierExpectOp> {
     Location loc = op.getLoc();
     const RoleContext &role = lowering.role(op);
     Place place = barrierPlaceOf(op, adaptor);
-    lowering.emitByOne(b, loc, role, [&](OpBuilder &b) {
-      Value pointer = lowering.barrierPointer(b, loc, role, place);
-      NVVM::MBarrierArriveExpectTxOp::create(
-          b, loc, Type(), pointer, i32Constant(b, loc, static_cast<int64_t>(op.getBytes())),
-          NVVM::MemScopeKind::CTA, /*relaxed=*/false, Value());
+    // The leader announces the bytes of both.
+    emitWhen(b, loc, op.getOnLeader() ? role.leads : Value(), [&](OpBuilder &b) {
+      lowering.emitByOne(b, loc, role, [&](OpBuilder &b) {
+        Value pointer = lowering.barrierPointer(b, loc, role, place);
+        NVVM::MBarrierArriveExpectTxOp::create(
+            b, loc, Type(), pointer, i32Constant(b, loc, static_cast<int64_t>(op.getBytes())),
+            NVVM::MemScopeKind::CTA, /*relaxed=*/false, Value());
+      });
     });
     b.eraseOp(op);
     return success();
@@ -174,7 +187,13 @@ struct CommitLowering : LoweringPattern<BarrierCommitOp> {
     const RoleContext &role = lowering.role(op);
     Place place = barrierPlaceOf(op, adaptor);
     lowering.emitByOne(b, loc, role, [&](OpBuilder &b) {
-      NVVM::Tcgen05CommitOp::create(b, loc, lowering.barrierPointer(b, loc, role, place), Value());
+      Value both;
+      if (op.getOnBoth()) {
+        constexpr int16_t kBothCtas = 3; // a bit per CTA
+        both = LLVM::ConstantOp::create(b, loc, b.getI16Type(), b.getI16IntegerAttr(kBothCtas));
+      }
+      NVVM::Tcgen05CommitOp::create(b, loc, lowering.barrierPointer(b, loc, role, place), both,
+                                    ctaGroupOf(lowering));
     });
     b.eraseOp(op);
     return success();

@@ -27,9 +27,6 @@ static LogicalResult checkLaunch(KernelOp kernel) {
     return kernel.emitOpError() << "expected work to be static_persistent or one_per_cluster, but "
                                    "got a dynamic schedule";
   }
-  if (plan.ctas != 1) {
-    return kernel.emitOpError() << "expected a kernel of single CTAs, but got ctas = " << plan.ctas;
-  }
   for (BlockArgument argument : kernel.getEntry()->getArguments()) {
     Type type = argument.getType();
     if (!isa<GlobalType, FloatType>(type) && !(isa<IntegerType>(type))) {
@@ -46,15 +43,17 @@ static LogicalResult checkLaunch(KernelOp kernel) {
                                      << stringifyFenceKind(fence.getKinds());
         }
         inits = true;
-      } else if (isa<RoleSyncOp>(op)) {
-        meets = inits;
+      } else if (isa<RoleSyncOp, ClusterSyncOp>(op)) {
+        meets |= inits && isa<ClusterSyncOp>(op) == (plan.ctas == 2);
       }
     }
   }
   if (!kernel.getBody().getOps<BarrierOp>().empty() && !meets) {
     return kernel.emitOpError() << "expected set-up to fence [init] and then to meet, so that all "
                                    "warps see the barriers, but got "
-                                << (inits ? "no role_sync" : "no fence");
+                                << (!inits           ? "no fence"
+                                    : plan.ctas == 2 ? "no cluster_sync"
+                                                     : "no role_sync");
   }
   return success();
 }
@@ -89,8 +88,10 @@ static LogicalResult checkRoles(KernelOp kernel) {
       }
       owner = role;
     }
-    if (role.getCtas() != Ctas::Single || role.getHasRank()) {
-      return role.emitOpError() << "expected a role of single CTAs, but got ctas("
+    int64_t ctas = kernel.getSchedule().getPlan().ctas;
+    if ((role.getCtas() == Ctas::Single) != (ctas == 1)) {
+      return role.emitOpError() << "expected a role of " << (ctas == 1 ? "single CTAs" : "a pair")
+                                << ", as ctas = " << ctas << " in the schedule, but got ctas("
                                 << stringifyCtas(role.getCtas()) << ")";
     }
     bool syncs = role.walk([](RoleSyncOp) { return WalkResult::interrupt(); }).wasInterrupted();
@@ -285,19 +286,14 @@ static LogicalResult checkOp(Operation *op, const Lowering &lowering) {
                                 "layouts bshd and bhsd, since a tensor map bounds whole tensors, "
                                 "but got packed sequences (thd); --target=cpu runs them";
   }
-  if (isa<IssueSendOp, IssueNextOp, ClusterSyncOp, PartOp>(op)) {
-    return op->emitOpError() << "expected ops with a lowering to nvvm, but got one of pairs of "
-                                "CTAs or dynamic work";
+  bool inRole = static_cast<bool>(op->getParentOfType<RoleOp>());
+  if (isa<IssueSendOp, IssueNextOp, PartOp>(op) || (isa<ClusterSyncOp>(op) && inRole)) {
+    return op->emitOpError() << "expected ops with a lowering to nvvm, but got one of copies to a "
+                                "peer or dynamic work";
   }
-  if (auto arrive = dyn_cast<BarrierArriveOp>(op); arrive && arrive.getOnLeader()) {
-    return op->emitOpError() << "expected an arrival at this CTA's barrier, but got the leader's";
-  }
-  if (auto expect = dyn_cast<BarrierExpectOp>(op);
-      expect && (expect.getOnLeader() || expect.getOnPeer())) {
-    return op->emitOpError() << "expected bytes at this CTA's barrier, but got another's";
-  }
-  if (auto commit = dyn_cast<BarrierCommitOp>(op); commit && commit.getOnBoth()) {
-    return op->emitOpError() << "expected a commit at this CTA's barrier, but got both CTAs'";
+  if (auto expect = dyn_cast<BarrierExpectOp>(op); expect && expect.getOnPeer()) {
+    return op->emitOpError() << "expected bytes at this CTA's barrier or the leader's, but got the "
+                                "peer's";
   }
   auto isKnownGroup = [&](Group kind) {
     return kind == Group::Bulk || lowering.target().asyncWarpgroupMma;

@@ -93,10 +93,18 @@ struct IssueLoadLowering : LoweringPattern<IssueLoadOp> {
                  op.getStaticElementAttr());
     lowering.emitByOne(b, loc, role, [&](OpBuilder &b) {
       Value barrier = lowering.barrierPointer(b, loc, role, signal);
+      NVVM::CTAGroupKindAttr group;
+      if (op.getOnLeader()) {
+        // A copy of a pair takes either CTA's barrier by its number in the cluster.
+        group = NVVM::CTAGroupKindAttr::get(b.getContext(), NVVM::CTAGroupKind::CTA_2);
+        Value number = LLVM::PtrToIntOp::create(
+            b, loc, b.getI32Type(), lowering.leaderBarrierPointer(b, loc, role, signal));
+        barrier = LLVM::IntToPtrOp::create(b, loc, barrier.getType(), number);
+      }
       // PTX ISA: `.shared::cta` as a destination came with 8.6; before, an address of
       // one's own CTA in the cluster's window does the same.
       constexpr int64_t ownDestination = 86;
-      bool isCtaOnly = lowering.target().ptxVersion >= ownDestination;
+      bool isCtaOnly = !group && lowering.target().ptxVersion >= ownDestination;
       for (int64_t panel = 0; panel < copy.count(); ++panel) {
         Value target = lowering.smemPointer(b, loc, role, place, copy.byteOffset(panel));
         if (!isCtaOnly) {
@@ -105,7 +113,7 @@ struct IssueLoadLowering : LoweringPattern<IssueLoadOp> {
         }
         NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
             b, loc, target, copy.map, copy.start(b, loc, panel), barrier, ValueRange(), Value(),
-            Value(), NVVM::TMALoadMode::TILE, isCtaOnly, NVVM::CTAGroupKindAttr(), Value());
+            Value(), NVVM::TMALoadMode::TILE, isCtaOnly, group, Value());
       }
     });
     b.eraseOp(op);

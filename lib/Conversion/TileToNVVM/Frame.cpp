@@ -58,7 +58,7 @@ private:
   void emitSetup(SetupOp setup);
   void emitBarrierInits();
   void emitTmemAlloc(TmemAllocOp alloc);
-  void emitMeeting();
+  void emitMeeting(bool ofPair = false);
   void emitRole(RoleOp role, Block *block);
   void emitRegisters(int64_t registers);
   void emitIdle(const Segment &segment);
@@ -83,6 +83,7 @@ private:
     body();
   }
   int64_t entryRegisters();
+  NVVM::CTAGroupKind ctaGroup() { return ctaGroupOf(lowering); }
 
   Lowering &lowering;
   RewriterBase &b;
@@ -90,6 +91,8 @@ private:
   Location loc;
   SmallVector<Value> arguments;
   Value thread, warp, lane, tmem;
+  /// The CTA's number in its pair, and whether it leads; null without pairs.
+  Value rank, leads;
   Block *exit = nullptr;
   int64_t numSyncs = 0;
 };
@@ -130,6 +133,10 @@ void FrameBuilder::emitEntry() {
   // All lanes hold the same; only so does ptxas know it.
   warp = NVVM::ShflOp::create(b, loc, type, i32(kAllLanes), number, i32(0), i32(lastLane),
                               NVVM::ShflKind::idx, UnitAttr());
+  if (lowering.isPair()) {
+    rank = NVVM::ClusterId::create(b, loc, type);
+    leads = LLVM::ICmpOp::create(b, loc, LLVM::ICmpPredicate::eq, rank, i32(kLeaderRank));
+  }
   for (auto setup : kernel.getBody().getOps<SetupOp>()) {
     emitSetup(setup);
   }
@@ -173,18 +180,24 @@ void FrameBuilder::emitTmemAlloc(TmemAllocOp alloc) {
     Value word = LLVM::GEPOp::create(b, loc, base.getType(), b.getI8Type(), base,
                                      ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(alloc.getWord())});
     NVVM::Tcgen05AllocOp::create(b, alloc.getLoc(), word,
-                                 i32(static_cast<int64_t>(alloc.getColumns())));
-    NVVM::Tcgen05RelinquishAllocPermitOp::create(b, alloc.getLoc());
+                                 i32(static_cast<int64_t>(alloc.getColumns())), ctaGroup());
+    NVVM::Tcgen05RelinquishAllocPermitOp::create(b, alloc.getLoc(), ctaGroup());
   });
 }
 
-/// All warps of the CTA meet; what was done to tensor memory before is seen after.
-void FrameBuilder::emitMeeting() {
+/// All warps of the CTA, or of both CTAs of a pair, meet; what was done to tensor
+/// memory before is seen after.
+void FrameBuilder::emitMeeting(bool ofPair) {
   bool fenced = lowering.target().hasTensorMemory();
   if (fenced) {
     NVVM::Tcgen05FenceOp::create(b, loc, NVVM::Tcgen05FenceKind::BEFORE_THREAD_SYNC);
   }
-  NVVM::BarrierOp::create(b, loc);
+  if (ofPair) {
+    NVVM::ClusterArriveOp::create(b, loc, b.getUnitAttr());
+    NVVM::ClusterWaitOp::create(b, loc, b.getUnitAttr());
+  } else {
+    NVVM::BarrierOp::create(b, loc);
+  }
   if (fenced) {
     NVVM::Tcgen05FenceOp::create(b, loc, NVVM::Tcgen05FenceKind::AFTER_THREAD_SYNC);
   }
@@ -201,6 +214,8 @@ void FrameBuilder::emitSetup(SetupOp setup) {
       emitBarrierInits();
     } else if (isa<RoleSyncOp>(op)) {
       emitMeeting();
+    } else if (isa<ClusterSyncOp>(op)) {
+      emitMeeting(/*ofPair=*/true);
     } else {
       b.clone(op, mapping);
     }
@@ -244,8 +259,16 @@ void FrameBuilder::emitRole(RoleOp role, Block *block) {
   b.setInsertionPointToStart(block);
   loc = role.getLoc();
   emitRegisters(static_cast<int64_t>(*role.getRegs()));
+  if (role.getCtas() == Ctas::Leader) {
+    Block *own = b.createBlock(block->getNextNode());
+    b.setInsertionPointToEnd(block);
+    LLVM::CondBrOp::create(b, loc, leads, own, exit);
+    b.setInsertionPointToStart(own);
+    block = own;
+  }
 
   RoleContext context;
+  context.leads = leads;
   context.warps = static_cast<int64_t>(role.getWarps());
   context.smem = emitSharedBase();
   context.tmem = tmem;
@@ -290,6 +313,9 @@ void FrameBuilder::emitRole(RoleOp role, Block *block) {
   if (replica) {
     inner.push_back(replica);
   }
+  if (role.getHasRank()) {
+    inner.push_back(rank);
+  }
   for (Value use : role.getUses()) {
     inner.push_back(arguments[kernelArgumentOf(use)]);
   }
@@ -325,10 +351,12 @@ void FrameBuilder::emitTeardown() {
           Value address = LLVM::IntToPtrOp::create(
               b, free.getLoc(), LLVM::LLVMPointerType::get(b.getContext(), kTensorSpace), tmem);
           NVVM::Tcgen05DeallocOp::create(b, free.getLoc(), address,
-                                         i32(static_cast<int64_t>(free.getColumns())));
+                                         i32(static_cast<int64_t>(free.getColumns())), ctaGroup());
         });
       } else if (isa<RoleSyncOp>(op)) {
         emitMeeting();
+      } else if (isa<ClusterSyncOp>(op)) {
+        emitMeeting(/*ofPair=*/true);
       } else {
         b.clone(op, mapping);
       }
@@ -419,7 +447,7 @@ void FrameBuilder::build() {
   SmallVector<ForEachTileOp> loops;
   lowering.function.walk([&](ForEachTileOp loop) { loops.push_back(loop); });
   for (ForEachTileOp loop : loops) {
-    lowerTileLoop(loop, work, arguments, persistent, b);
+    lowerTileLoop(loop, work, arguments, persistent, lowering.isPair(), b);
   }
   keepLoopsRolled();
 }

@@ -36,7 +36,7 @@ llvm::SmallVector<mlir::Value> createFunction(Lowering &lowering, mlir::Rewriter
 /// Replaces `loop` by the loop over the tiles of this CTA, or by one tile.
 /// `arguments` stand for those of the kernel.
 void lowerTileLoop(ForEachTileOp loop, WorkOp work, llvm::ArrayRef<mlir::Value> arguments,
-                   bool persistent, mlir::RewriterBase &b);
+                   bool persistent, bool ofPair, mlir::RewriterBase &b);
 
 } // namespace fa4::tile::gpu
 

@@ -27,6 +27,11 @@ Lowering::Lowering(KernelOp kernel) : kernel(kernel) {
         .Case([&](BarrierOp barrier) { barriers[barrier.getSymNameAttr()] = barrier; })
         .Case([&](NamedBarrierOp named) { namedBarriers[named.getSymNameAttr()] = named; });
   }
+  kernel.walk([&](BarrierArriveOp arrive) {
+    if (arrive.getOnLeader()) {
+      pairWide.insert(arrive.getBarrierAttr().getAttr());
+    }
+  });
 }
 
 Place::Place(FlatSymbolRefAttr symbol, Value handle, ValueRange cursor, ValueRange element,
@@ -40,6 +45,10 @@ Place::Place(FlatSymbolRefAttr symbol, Value handle, ValueRange cursor, ValueRan
   } else if (!element.empty()) {
     this->element = element.front();
   }
+}
+
+NVVM::CTAGroupKind ctaGroupOf(const Lowering &lowering) {
+  return lowering.isPair() ? NVVM::CTAGroupKind::CTA_2 : NVVM::CTAGroupKind::CTA_1;
 }
 
 Value i32Constant(OpBuilder &b, Location loc, int64_t value) {
@@ -103,6 +112,13 @@ Value Lowering::barrierPointer(OpBuilder &b, Location loc, const RoleContext &ro
                                const Place &place) const {
   return bytePointer(b, loc, role.smem, regionOffset(b, loc, place, BarrierOp::kBytes),
                      static_cast<int64_t>(barrier(place.symbol).getStart()));
+}
+
+Value Lowering::leaderBarrierPointer(OpBuilder &b, Location loc, const RoleContext &role,
+                                     const Place &place) const {
+  auto cluster = LLVM::LLVMPointerType::get(b.getContext(), kClusterSpace);
+  return NVVM::MapaOp::create(b, loc, cluster, barrierPointer(b, loc, role, place),
+                              i32Constant(b, loc, kLeaderRank));
 }
 
 Value Lowering::tmemAddress(OpBuilder &b, Location loc, const RoleContext &role, const Place &place,

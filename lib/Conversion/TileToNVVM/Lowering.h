@@ -22,6 +22,7 @@
 
 #include "fa4/Dialect/Tile/IR/TileOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Transforms/DialectConversion.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
@@ -35,6 +36,9 @@ constexpr unsigned kGlobalSpace = 1;
 constexpr unsigned kSharedSpace = 3;
 constexpr unsigned kTensorSpace = 6;
 constexpr unsigned kClusterSpace = 7;
+
+/// The CTA of a pair that issues for both (PTX ISA, tcgen05 CTA pairs: the even one).
+constexpr int64_t kLeaderRank = 0;
 
 /// The mask of a warp that votes, shuffles or meets as a whole.
 constexpr int64_t kAllLanes = -1;
@@ -62,6 +66,8 @@ struct RoleContext {
   /// lanes keep the role's loops and cursors: what a warp computes alike stays in
   /// uniform registers, which products and copies take their operands from.
   mlir::Value issues;
+  /// Whether this CTA leads its pair; null in a kernel of single CTAs.
+  mlir::Value leads;
   /// The named barrier of role_sync, an i32; null if the role has none.
   mlir::Value syncBarrier;
 };
@@ -115,6 +121,10 @@ public:
   NamedBarrierOp namedBarrier(mlir::FlatSymbolRefAttr name) const {
     return namedBarriers.lookup(name.getAttr());
   }
+  /// Whether two CTAs compute each tile together.
+  bool isPair() const { return KernelOp(kernel).getSchedule().getPlan().ctas == 2; }
+  /// Whether threads of both CTAs of a pair arrive at the leader's barrier `name`.
+  bool isPairWide(mlir::FlatSymbolRefAttr name) const { return pairWide.contains(name.getAttr()); }
 
   /// The role in whose block `op` stands.
   const RoleContext &role(mlir::Operation *op) const;
@@ -136,6 +146,10 @@ public:
   mlir::Value barrierPointer(mlir::OpBuilder &b, mlir::Location loc, const RoleContext &role,
                              const Place &place) const;
 
+  /// The same barrier in the leader's shared memory.
+  mlir::Value leaderBarrierPointer(mlir::OpBuilder &b, mlir::Location loc, const RoleContext &role,
+                                   const Place &place) const;
+
   /// Emits `body` so that one thread of the role executes it.
   void emitByOne(mlir::OpBuilder &b, mlir::Location loc, const RoleContext &role,
                  llvm::function_ref<void(mlir::OpBuilder &)> body) const;
@@ -155,6 +169,7 @@ private:
   llvm::DenseMap<mlir::StringAttr, ViewOp> views;
   llvm::DenseMap<mlir::StringAttr, BarrierOp> barriers;
   llvm::DenseMap<mlir::StringAttr, NamedBarrierOp> namedBarriers;
+  llvm::DenseSet<mlir::StringAttr> pairWide;
   mutable uint32_t numBoundaries = 0;
 };
 
@@ -166,6 +181,9 @@ struct RegionOffset {
 };
 RegionOffset regionOffset(mlir::OpBuilder &b, mlir::Location loc, const Place &place,
                           int64_t stride);
+
+/// The CTAs that allocate tensor memory and multiply together.
+mlir::NVVM::CTAGroupKind ctaGroupOf(const Lowering &lowering);
 
 mlir::Value i32Constant(mlir::OpBuilder &b, mlir::Location loc, int64_t value);
 mlir::Value i64Constant(mlir::OpBuilder &b, mlir::Location loc, int64_t value);

@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 //
 // A product is cut along k into instructions of 32 bytes of k. One thread of the role
-// issues them.
+// issues them; of a pair the leader's, with operands at the same places in both CTAs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -52,10 +52,10 @@ private:
     int64_t steps = inner * elementBytes / lowering.target().mmaKBytes;
     NVVM::Tcgen05MMAKind kind =
         elementBytes == 1 ? NVVM::Tcgen05MMAKind::F8F6F4 : NVVM::Tcgen05MMAKind::F16;
-    Value descriptor =
-        i32Constant(b, loc,
-                    instructionDescriptor(aType, bType, isMnMajor(aView), isMnMajor(bView),
-                                          acc.getRows(), acc.getColumns()));
+    Value descriptor = i32Constant(
+        b, loc,
+        instructionDescriptor(aType, bType, isMnMajor(aView), isMnMajor(bView),
+                              acc.getRows() * (lowering.isPair() ? 2 : 1), acc.getColumns()));
 
     std::optional<SharedOperand> aShared;
     if (aView.getSpace() == Space::Smem) {
@@ -83,7 +83,7 @@ private:
     }
     lowering.emitByOne(b, loc, role, [&](OpBuilder &b) {
       for (auto [step, pair] : llvm::enumerate(operands)) {
-        NVVM::Tcgen05MMAOp::create(b, loc, kind, NVVM::CTAGroupKind::CTA_1,
+        NVVM::Tcgen05MMAOp::create(b, loc, kind, ctaGroupOf(lowering),
                                    NVVM::Tcgen05MMACollectorOp::DISCARD, /*aShift=*/false,
                                    accumulator, pair.first, pair.second, descriptor,
                                    step == 0 ? accumulates : yes, Value(), Value());

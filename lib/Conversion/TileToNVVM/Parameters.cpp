@@ -184,15 +184,20 @@ SmallVector<Value> createFunction(Lowering &lowering, RewriterBase &b) {
   bool persistent = kernel.getSchedule().getPlan().work == WorkKind::StaticPersistent;
   NamedAttrList attributes;
   attributes.append(b.getStringAttr(fa4::launchAttrName),
-                    fa4::LaunchAttr::get(
-                        context, threads, countSharedBytes(kernel),
-                        /*cluster=*/1, kernelArgumentOf(kernel.getWork().getTiles()), persistent));
+                    fa4::LaunchAttr::get(context, threads, countSharedBytes(kernel),
+                                         /*cluster=*/lowering.isPair() ? 2 : 1,
+                                         kernelArgumentOf(kernel.getWork().getTiles()),
+                                         persistent));
   attributes.append(b.getStringAttr(NVVM::NVVMDialect::getKernelFuncAttrName()), b.getUnitAttr());
   attributes.append(b.getStringAttr(NVVM::NVVMDialect::getReqntidAttrName()),
                     b.getDenseI32ArrayAttr({static_cast<int32_t>(threads)}));
   // With both, ptxas knows the registers at entry; else it drops setmaxnreg.
   attributes.append(b.getStringAttr(NVVM::NVVMDialect::getMinctasmAttrName()),
                     b.getI32IntegerAttr(1));
+  if (lowering.isPair()) {
+    attributes.append(b.getStringAttr(NVVM::NVVMDialect::getClusterDimAttrName()),
+                      b.getDenseI32ArrayAttr({2, 1, 1}));
+  }
   b.setInsertionPoint(kernel);
   auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), signature.types);
   lowering.function = LLVM::LLVMFuncOp::create(

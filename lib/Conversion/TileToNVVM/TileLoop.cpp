@@ -5,7 +5,8 @@
 //===----------------------------------------------------------------------===//
 //
 // All roles of a CTA must see the same tiles in the same order: each computes the
-// work from the same tile number, clamped by its facts, at the head of its loop.
+// work from the same tile number, clamped by its facts, at the head of its loop. Both
+// CTAs of a pair have the number of their cluster.
 //
 //===----------------------------------------------------------------------===//
 
@@ -70,17 +71,20 @@ static SmallVector<Value> emitBody(RewriterBase &b, ForEachTileOp loop, ArrayRef
 }
 
 void lowerTileLoop(ForEachTileOp loop, WorkOp work, ArrayRef<Value> arguments, bool persistent,
-                   RewriterBase &b) {
+                   bool ofPair, RewriterBase &b) {
   Location loc = loop.getLoc();
   b.setInsertionPoint(loop);
-  Value first = NVVM::BlockIdXOp::create(b, loc, b.getI32Type());
+  Type type = b.getI32Type();
+  Value first = ofPair ? NVVM::ClusterIdXOp::create(b, loc, type).getResult()
+                       : NVVM::BlockIdXOp::create(b, loc, type).getResult();
   if (!persistent) {
     SmallVector<Value> values = emitWork(b, work, first, arguments);
     llvm::append_range(values, loop.getInits());
     b.replaceOp(loop, emitBody(b, loop, values));
     return;
   }
-  Value step = NVVM::GridDimXOp::create(b, loc, b.getI32Type());
+  Value step = ofPair ? NVVM::ClusterDimXOp::create(b, loc, type).getResult()
+                      : NVVM::GridDimXOp::create(b, loc, type).getResult();
   Value tiles = arguments[kernelArgumentOf(work.getTiles())];
   auto tileLoop = scf::ForOp::create(b, loc, first, tiles, step, loop.getInits(),
                                      [](OpBuilder &, Location, Value, ValueRange) {});

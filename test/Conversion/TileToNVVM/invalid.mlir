@@ -9,9 +9,34 @@ tile.kernel @dynamic(%nt: i32) target(#fa4.target<"sm_100a">) schedule(#plan) {
 // -----
 
 #plan = #fa4.schedule<forward, tile = 128 x 128, stages = 1, ctas = 2>
-// expected-error @+1 {{expected a kernel of single CTAs, but got ctas = 2}}
 tile.kernel @pair(%nt: i32) target(#fa4.target<"sm_100a">) schedule(#plan) {
   tile.work @work(%t) tiles(%nt : i32) -> (%i) { tile.yield %t : i32 }
+  // expected-error @+1 {{expected a role of a pair, as ctas = 2 in the schedule, but got ctas(single)}}
+  tile.role @load warps(1) at(0) regs(24) {
+  }
+}
+
+// -----
+
+#plan = #fa4.schedule<forward, tile = 128 x 128, stages = 1>
+tile.kernel @single(%nt: i32) target(#fa4.target<"sm_100a">) schedule(#plan) {
+  tile.work @work(%t) tiles(%nt : i32) -> (%i) { tile.yield %t : i32 }
+  // expected-error @+1 {{expected a role of single CTAs, as ctas = 1 in the schedule, but got ctas(both)}}
+  tile.role @load warps(1) at(0) ctas(both) regs(24) {
+  }
+}
+
+// -----
+
+#plan = #fa4.schedule<forward, tile = 128 x 128, stages = 1, ctas = 2>
+// expected-error @+1 {{expected set-up to fence [init] and then to meet, so that all warps see the barriers, but got no cluster_sync}}
+tile.kernel @alone(%nt: i32) target(#fa4.target<"sm_100a">) schedule(#plan) {
+  tile.work @work(%t) tiles(%nt : i32) -> (%i) { tile.yield %t : i32 }
+  tile.barrier @full depth(1) count(1) at 0
+  tile.setup {
+    tile.fence [init]
+    tile.role_sync
+  }
 }
 
 // -----

@@ -181,13 +181,13 @@ tile.kernel @across(%nt: i32) target(#b200) schedule(#plan) {
   tile.work @work(%t) tiles(%nt : i32) -> (%q0) {
     tile.yield %t : i32
   }
-  // expected-error@below {{expected a named barrier to join roles of one CTA, but got '@x' of a pair}}
+  // expected-error@below {{expected a named barrier to join roles of one CTA, but got '@y' of a pair's leader}}
   tile.channel @c depth(1) from(@x) to(@y) full(named)
   tile.role @x warps(4) at(0) ctas(both) regs(24) {
     %t = tile.acquire @c
     tile.commit %t
   }
-  tile.role @y warps(4) at(4) ctas(both) regs(24) {
+  tile.role @y warps(4) at(4) ctas(leader) regs(24) {
   }
 }
 

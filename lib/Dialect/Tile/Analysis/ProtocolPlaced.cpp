@@ -57,6 +57,7 @@ private:
   void visitExpect(BarrierExpectOp expect);
   void visitCommit(BarrierCommitOp commit);
   void meet(Operation *op, unsigned object, int64_t weight, bool waits);
+  void visitFree(TmemFreeOp free);
   void visitNamed(Operation *op, StringRef name, Value element, IntegerAttr fixed, Value when,
                   bool waits);
   /// Done of a copy, which brings the bytes of `view` to the barrier.
@@ -451,30 +452,35 @@ void PlacedUnroller::visit(Operation *op) {
   }
 }
 
+void PlacedUnroller::visitFree(TmemFreeOp free) {
+  if (free.getRole() != RoleOp(actor().role).getSymName() || !isFirstWarp() ||
+      actor().replica != 0) {
+    return;
+  }
+  visitNamed(free, free.getAfter(), Value(), IntegerAttr(), Value(), true);
+  EventId event = addEvent(free, EventKind::Free);
+  for (const ProtocolAlloc &alloc : model.allocs) {
+    if (alloc.space != Space::Tmem) {
+      continue;
+    }
+    for (int64_t index = 0; index < alloc.family; ++index) {
+      // Footprint -1: every cell.
+      addAccess(event,
+                {static_cast<unsigned>(alloc.firstRegion + actor().cta * alloc.family + index), ~0U,
+                 AccessKind::Tmem, false, true, static_cast<int8_t>(-1)});
+    }
+  }
+}
+
 void PlacedUnroller::finishActor() {
   tile = -1;
   for (auto teardown : model.kernel.getBody().getOps<TeardownOp>()) {
-    for (auto free : teardown.getBody().getOps<TmemFreeOp>()) {
-      if (free.getRole() != RoleOp(actor().role).getSymName() || !isFirstWarp() ||
-          actor().replica != 0) {
-        continue;
+    for (Operation &op : teardown.getBody().front()) {
+      if (auto free = dyn_cast<TmemFreeOp>(op)) {
+        visitFree(free);
+      } else if (isa<ClusterSyncOp>(op)) {
+        visit(&op);
       }
-      visitNamed(free, free.getAfter(), Value(), IntegerAttr(), Value(), true);
-      EventId event = addEvent(free, EventKind::Free);
-      for (const ProtocolAlloc &alloc : model.allocs) {
-        if (alloc.space != Space::Tmem) {
-          continue;
-        }
-        for (int64_t index = 0; index < alloc.family; ++index) {
-          // Footprint -1: every cell.
-          addAccess(event,
-                    {static_cast<unsigned>(alloc.firstRegion + actor().cta * alloc.family + index),
-                     ~0U, AccessKind::Tmem, false, true, static_cast<int8_t>(-1)});
-        }
-      }
-    }
-    for (auto sync : teardown.getBody().getOps<ClusterSyncOp>()) {
-      visit(sync);
     }
   }
 }

@@ -154,10 +154,10 @@ LogicalResult HalfDeriver::checkNamed(ChannelOp channel, const Half &full) {
   for (ArrayAttr side : {channel.getFrom(), channel.getTo()}) {
     for (auto end : side.getAsRange<EndAttr>()) {
       auto role = SymbolTable::lookupNearestSymbolFrom<RoleOp>(channel, end.getRole());
-      if (role.getCtas() != Ctas::Single) {
+      if (role.getCtas() == Ctas::Leader) {
         return channel.emitOpError() << "expected a named barrier to join roles of one CTA, but "
                                         "got '@"
-                                     << role.getSymName() << "' of a pair";
+                                     << role.getSymName() << "' of a pair's leader";
       }
       if (full.by == Arrival::NamedPerWarp && warps && *warps != role.getWarps()) {
         return channel.emitOpError()

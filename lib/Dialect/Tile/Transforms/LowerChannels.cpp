@@ -42,7 +42,11 @@ public:
 private:
   int64_t tmemColumns();
   bool usesTmem(RoleOp role, bool products);
-  LogicalResult buildTmem(int64_t columns, Block &setup);
+  bool isPair() {
+    return llvm::any_of(kernel.getBody().getOps<RoleOp>(),
+                        [](RoleOp role) { return role.getCtas() != Ctas::Single; });
+  }
+  LogicalResult buildTmem(int64_t columns, Block &setup, Block &teardown);
 
   KernelOp kernel;
   OpBuilder builder;
@@ -88,7 +92,7 @@ bool KernelFrame::usesTmem(RoleOp role, bool products) {
       .wasInterrupted();
 }
 
-LogicalResult KernelFrame::buildTmem(int64_t columns, Block &setup) {
+LogicalResult KernelFrame::buildTmem(int64_t columns, Block &setup, Block &teardown) {
   int64_t threadsPerWarp = kernel.getTarget().getInfo().threadsPerWarp;
   RoleOp allocating;
   // The allocating warp meets the users once they are done.
@@ -112,15 +116,21 @@ LogicalResult KernelFrame::buildTmem(int64_t columns, Block &setup) {
                          static_cast<uint64_t>(threads), /*per_warp=*/false);
   for (RoleOp role : users) {
     OpBuilder atEnd = OpBuilder::atBlockEnd(&role.getBody().front());
-    NamedSyncOp::create(atEnd, role.getLoc(), met, Value(), IntegerAttr(), Value());
+    if (isPair()) {
+      // The whole pair meets before the allocating warp joins.
+      NamedArriveOp::create(atEnd, role.getLoc(), met, Value(), IntegerAttr(), Value());
+    } else {
+      NamedSyncOp::create(atEnd, role.getLoc(), met, Value(), IntegerAttr(), Value());
+    }
   }
   OpBuilder inSetup = OpBuilder::atBlockBegin(&setup);
+  if (isPair()) {
+    // Both CTAs allocate together: each waits until the other is there.
+    ClusterSyncOp::create(inSetup, kernel.getLoc());
+  }
   TmemAllocOp::create(inSetup, kernel.getLoc(), builder.getI64IntegerAttr(columns), allocator,
                       builder.getI64IntegerAttr(0));
-  OpBuilder atKernelEnd = OpBuilder::atBlockEnd(&kernel.getBody().front());
-  auto teardown = TeardownOp::create(atKernelEnd, kernel.getLoc());
-  OpBuilder inTeardown(kernel.getContext());
-  inTeardown.createBlock(&teardown.getBody());
+  OpBuilder inTeardown = OpBuilder::atBlockEnd(&teardown);
   TmemFreeOp::create(inTeardown, kernel.getLoc(), builder.getI64IntegerAttr(columns), allocator,
                      met);
   return success();
@@ -135,15 +145,27 @@ LogicalResult KernelFrame::build() {
   auto setup = SetupOp::create(builder, kernel.getLoc());
   OpBuilder inSetup(kernel.getContext());
   Block *block = inSetup.createBlock(&setup.getBody());
+  builder.setInsertionPointToEnd(kernel.getEntry());
+  int64_t columns = tmemColumns();
+  Block *end = nullptr;
+  if (columns > 0 || isPair()) {
+    auto teardown = TeardownOp::create(builder, kernel.getLoc());
+    OpBuilder inTeardown(kernel.getContext());
+    end = inTeardown.createBlock(&teardown.getBody());
+    if (isPair()) {
+      // No CTA frees its half or ends while its peer may still use tensor memory or
+      // arrive here.
+      ClusterSyncOp::create(inTeardown, kernel.getLoc());
+    }
+  }
   // Nobody arrives at a peer's barrier before it is there.
-  if (llvm::any_of(roles, [](RoleOp role) { return role.getCtas() != Ctas::Single; })) {
+  if (isPair()) {
     ClusterSyncOp::create(inSetup, kernel.getLoc());
   } else {
     RoleSyncOp::create(inSetup, kernel.getLoc());
   }
   builder.setInsertionPoint(setup);
-  int64_t columns = tmemColumns();
-  return columns == 0 ? success() : buildTmem(columns, *block);
+  return columns == 0 ? success() : buildTmem(columns, *block, *end);
 }
 
 /// A role of one warp that starts engines runs on one lane; its waits are the warp's.

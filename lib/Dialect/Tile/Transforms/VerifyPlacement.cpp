@@ -196,6 +196,15 @@ static LogicalResult verifyTensorMemory(PlacedKernel &placed) {
     return frees.front().emitOpError() << "expected users to meet at a named barrier, but got '@"
                                        << frees.front().getAfter() << "'";
   }
+  bool isPair = llvm::any_of(placed.kernel.getBody().getOps<RoleOp>(),
+                             [](RoleOp role) { return role.getCtas() != Ctas::Single; });
+  for (Operation *op : {allocs.front().getOperation(), frees.front().getOperation()}) {
+    auto meets = [&](ClusterSyncOp sync) { return sync->isBeforeInBlock(op); };
+    if (isPair && llvm::none_of(op->getBlock()->getOps<ClusterSyncOp>(), meets)) { // T2.T
+      return op->emitOpError() << "expected both CTAs of a pair to meet before, but got no "
+                                  "cluster_sync";
+    }
+  }
   return success();
 }
 

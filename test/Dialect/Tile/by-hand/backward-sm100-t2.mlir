@@ -159,6 +159,8 @@ tile.kernel @bwd(%Q: !gh, %Qt: !gd, %K: !g, %Kt: !gt, %V: !g, %dO: !gd, %dOt: !g
   tile.named_barrier @tmem_users ids(2 to 2) threads(416)
 
   tile.setup {
+    // Both CTAs are there before they allocate together.
+    tile.cluster_sync
     tile.tmem.alloc 512 columns by @mma word at 230592
     tile.fence [init]
     // Both CTAs: the peer's barriers exist before anyone arrives there.
@@ -471,7 +473,7 @@ tile.kernel @bwd(%Q: !gh, %Qt: !gd, %K: !g, %Kt: !gt, %V: !g, %dO: !gd, %dOt: !g
       tile.group.wait bulk 0 read
     }
     tile.fence [tmem_loads, before]
-    tile.named.sync @tmem_users
+    tile.named.arrive @tmem_users
   }
 
   // A copy can signal only beside its destination; the waiter lives in the leader.
@@ -582,12 +584,13 @@ tile.kernel @bwd(%Q: !gh, %Qt: !gd, %K: !g, %Kt: !gt, %V: !g, %dO: !gd, %dOt: !g
       }
     }
     tile.fence [before]
-    tile.named.sync @tmem_users
+    tile.named.arrive @tmem_users
   }
 
-  // The allocating warp joins @tmem_users (13 warps), then frees; the pair ends together.
+  // No CTA frees tensor memory or ends while its peer may still use it or arrive here;
+  // the allocating warp joins @tmem_users (13 warps) then.
   tile.teardown {
-    tile.tmem.free 512 columns by @mma after(@tmem_users)
     tile.cluster_sync
+    tile.tmem.free 512 columns by @mma after(@tmem_users)
   }
 }
