@@ -234,15 +234,27 @@ TEST(ProtocolMutationTest, BackwardBlackwell) {
   const std::string fresh = "nothing was handed over before the first products";
   checkMutations(
       "backward-sm100-t2.mlir",
-      {{"185 barrier.wait @q.empty in @load: delete", credit},
-       {"188 barrier.wait @lse.empty in @load: delete", credit},
-       {"193 barrier.wait @do.empty in @load: delete", credit},
-       {"197 barrier.wait @del.empty in @load: delete", credit},
-       {"255 fence in @mma: without after", fresh},
-       {"261 fence in @mma: without after", fresh},
-       {"286 fence in @mma: without after",
+      {{"187 barrier.wait @q.empty in @load: delete", credit},
+       {"190 barrier.wait @lse.empty in @load: delete", credit},
+       {"195 barrier.wait @do.empty in @load: delete", credit},
+       {"199 barrier.wait @del.empty in @load: delete", credit},
+       {"257 fence in @mma: without after", fresh},
+       {"263 fence in @mma: without after", fresh},
+       {"288 fence in @mma: without after",
         "dP was handed over with dS, whose wait has an 'after' before the product of dK"},
-       {"449 group.commit in @compute: delete", "the next commit closes both stores' group"},
-       {"584 fence in @reduce: without before",
+       {"451 group.commit in @compute: delete", "the next commit closes both stores' group"},
+       {"586 fence in @reduce: without before",
         "the read of dQ has its 'before' at the arrival that hands it over"}});
+}
+
+TEST(ProtocolMutationTest, ForwardBlackwellPair) {
+  checkMutations(
+      "forward-sm100-pair-t2.mlir",
+      {{"204 fence in @mma: without after",
+        "S of the tile before was handed over, fenced, for its last P V: the wait for P has an "
+        "'after', and one issuer's products keep their order"},
+       {"373 fence in @softmax: without before",
+        "each access to tensor memory has its 'before' at the arrival that hands it over"},
+       {"482 fence in @correction: without before",
+        "each access to tensor memory has its 'before' at the arrival that hands it over"}});
 }

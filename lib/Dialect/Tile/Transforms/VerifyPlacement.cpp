@@ -196,6 +196,13 @@ static LogicalResult verifyTensorMemory(PlacedKernel &placed) {
     return frees.front().emitOpError() << "expected users to meet at a named barrier, but got '@"
                                        << frees.front().getAfter() << "'";
   }
+  TmemAllocOp alloc = allocs.front();
+  if (llvm::none_of(*alloc->getBlock(), [&](Operation &op) {
+        return isa<RoleSyncOp, ClusterSyncOp>(op) && alloc->isBeforeInBlock(&op);
+      })) { // T2.T
+    return alloc.emitOpError() << "expected all warps to meet after it, who read where the columns "
+                                  "are, but got no meeting";
+  }
   bool isPair = llvm::any_of(placed.kernel.getBody().getOps<RoleOp>(),
                              [](RoleOp role) { return role.getCtas() != Ctas::Single; });
   for (Operation *op : {allocs.front().getOperation(), frees.front().getOperation()}) {
