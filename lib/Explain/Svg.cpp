@@ -24,6 +24,8 @@ svg { background: #ffffff; font-family: ui-monospace, "DejaVu Sans Mono", Menlo,
 text { fill: #1d2430; }
 .title { font-size: 15px; font-weight: 700; font-family: ui-sans-serif, "DejaVu Sans", system-ui, sans-serif; }
 .note { font-family: ui-sans-serif, "DejaVu Sans", system-ui, sans-serif; font-size: 13px; }
+.label { font-size: 10.5px; }
+.faint { fill-opacity: 0.45; }
 .small { font-size: 10.5px; fill: #5a6472; }
 .strong { font-weight: 700; }
 .halo { paint-order: stroke; stroke: #ffffff; stroke-width: 4px; stroke-linejoin: round; }
@@ -63,7 +65,7 @@ svg { background: #14181f; } .back { fill: #14181f; } text { fill: #e3e8ef; }
 }
 )";
 
-StringRef fa4::explain::pageStyle() {
+void fa4::explain::beginPage(raw_ostream &os, StringRef title) {
   static constexpr StringLiteral kPage = R"(
 body { background: #ffffff; color: #1d2430; margin: 24px; font: 14px/1.45 ui-sans-serif, system-ui, sans-serif; }
 table { border-collapse: collapse; margin: 12px 0; }
@@ -78,8 +80,11 @@ body { background: #14181f; color: #e3e8ef; } th, td, details { border-color: #3
 summary span { color: #9aa5b4; } .add { background: #16361f; } .del { background: #44191c; }
 }
 )";
-  return kPage;
+  os << "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"/><title>"
+     << escaped(title) << "</title><style>" << kPage << "</style></head>\n<body>\n";
 }
+
+void fa4::explain::endPage(raw_ostream &os) { os << "</body></html>\n"; }
 
 std::string fa4::explain::escaped(StringRef text) {
   std::string result;
@@ -168,10 +173,7 @@ void Svg::text(Point at, StringRef text, StringRef style, Anchor anchor) {
           attribute("class", style) + ">" + escaped(text) + "</text>\n";
 }
 
-void Svg::print(raw_ostream &os, double width, double height, bool inside) const {
-  if (!inside) {
-    os << "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
-  }
+void Svg::print(raw_ostream &os, double width, double height) const {
   os << "<svg xmlns=\"http://www.w3.org/2000/svg\"" << attribute("width", number(width))
      << attribute("height", number(height))
      << attribute("viewBox", "0 0 " + number(width) + " " + number(height)) << " role=\"img\""

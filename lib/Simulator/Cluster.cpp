@@ -14,6 +14,7 @@
 #include "Machine.h"
 #include "Races.h"
 #include "TensorMemory.h"
+#include "TimelineRecorder.h"
 
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
@@ -215,9 +216,16 @@ Cluster::Cluster(Grid &grid, uint64_t index)
   if (grid.races) {
     races = std::make_unique<Races>(*this, *grid.races);
   }
+  if (grid.options.timeline) {
+    timeline = std::make_unique<TimelineRecorder>(*this, *grid.options.timeline);
+  }
 }
 
-Cluster::~Cluster() = default;
+Cluster::~Cluster() {
+  if (timeline) {
+    timeline->stop();
+  }
+}
 
 Cta *Cluster::sharedOwner(Cta &self, uint64_t address, uint64_t &offset) {
   if (address - sharedWindow < windowSize) {
@@ -317,6 +325,7 @@ Target Cluster::resolve(Cta &self, Space space, uint64_t address, uint64_t bytes
 /// Runs each ready fragment of a warp once; false = stop.
 bool Cluster::runWarp(Warp &w) {
   unsigned turns = w.fragments.size(), first = w.current + 1;
+  bool executed = false;
   for (unsigned k = 0; k < turns; ++k) {
     if (w.fragments.empty()) {
       break;
@@ -334,12 +343,15 @@ bool Cluster::runWarp(Warp &w) {
       break;
     case Warp::RunResult::Done:
     case Warp::RunResult::Switched:
-      ran = switched = true;
+      ran = switched = executed = true;
       break;
     case Warp::RunResult::Polled:
-      ran = true;
+      ran = executed = true;
       break;
     }
+  }
+  if (timeline) {
+    timeline->turn(w, executed);
   }
   if (w.fragments.empty() && w.live == 0) {
     Cta &cta = *w.cta;
@@ -358,6 +370,9 @@ Cluster::Progress Cluster::step() {
   uint64_t changesBefore = changes;
   bool alive = false;
   ran = switched = false;
+  if (timeline) {
+    timeline->nextStep();
+  }
   for (auto &cta : ctas) {
     if (cta->exited) {
       continue;
@@ -443,6 +458,9 @@ uint64_t Cluster::instructionCount() const {
 bool Cluster::finishCta(Cta &cta) {
   cta.exited = true;
   event();
+  if (timeline) {
+    timeline->finish(cta);
+  }
   for (const auto &op : engine.ops()) {
     if (op->issuer->cta == &cta && op->readsShared()) {
       op->issuer->fault(FaultId::ExitPending, *op->inst, op->lane,

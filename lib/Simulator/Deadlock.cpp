@@ -9,7 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Machine.h"
+#include "TimelineRecorder.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -119,6 +119,9 @@ void Cluster::reportDeadlock() {
   f.id = id;
   f.site = first.warp->site(first.warp->kernel->code[first.fragment->pc], first.fragment->mask);
   f.message = "expected some warp or engine to be able to go on, but got all waiting";
+  if (timeline) {
+    timeline->fault(*first.warp, f);
+  }
   for (const Waiter &x : waiters) {
     Site s = x.warp->site(x.warp->kernel->code[x.fragment->pc], x.fragment->mask);
     f.notes.push_back(formatv("cta ({0},{1},{2}) warp {3} lanes {4:x8} at line {5} waits for {6}",

@@ -11,6 +11,7 @@
 
 #include "Machine.h"
 #include "Races.h"
+#include "TimelineRecorder.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
@@ -23,6 +24,13 @@ AsyncOp::~AsyncOp() = default;
 
 bool AsyncOp::fault(FaultId id, const Twine &message) {
   return issuer->fault(id, *inst, lane, message) != Step::Stop;
+}
+
+void Engine::push(std::unique_ptr<AsyncOp> op) {
+  if (TimelineRecorder *timeline = op->issuer->cluster->timeline.get()) {
+    timeline->issue(*op);
+  }
+  pending.push_back(std::move(op));
 }
 
 Engine::Result Engine::performOne(Cluster &cluster, bool randomly) {
@@ -55,6 +63,8 @@ Engine::Result Engine::performOne(Cluster &cluster, bool randomly) {
   if (op->unfinished) {
     // Where it was: what came later may wait for all of it.
     pending.insert(pending.begin() + std::min(pick, pending.size()), std::move(op));
+  } else if (TimelineRecorder *timeline = cluster.timeline.get()) {
+    timeline->complete(*op);
   }
   cluster.event();
   return ok ? Result::Performed : Result::Stopped;

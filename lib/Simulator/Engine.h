@@ -61,7 +61,7 @@ protected:
 
 class Engine {
 public:
-  void push(std::unique_ptr<AsyncOp> op) { pending.push_back(std::move(op)); }
+  void push(std::unique_ptr<AsyncOp> op);
   bool empty() const { return pending.empty(); }
   const std::vector<std::unique_ptr<AsyncOp>> &ops() const { return pending; }
 

@@ -287,9 +287,13 @@ bool fa4::sim::runGrid(const Kernel &kernel, const Launch &launch, GlobalMemory 
   }
   // The shadow of global memory is not made for several threads, and a run must be
   // repeatable.
-  unsigned wanted = options.races ? 1 : options.threads;
+  unsigned wanted = options.races || options.timeline ? 1 : options.threads;
   unsigned count = wanted ? wanted : std::thread::hardware_concurrency();
   count = std::max<uint64_t>(1, std::min<uint64_t>(count, grid.clusterCount));
+  if (options.timeline) {
+    options.timeline->startLaunch(kernel.name,
+                                  llvm::divideCeil(launch.block.count(), uint64_t(warpLanes)));
+  }
   Crew crew;
   std::vector<std::thread> threads;
   for (unsigned i = 1; i < count; ++i) {

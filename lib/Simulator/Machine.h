@@ -38,6 +38,7 @@ struct BulkGroups;
 struct WarpgroupState;
 class GridRaces;
 class Races;
+class TimelineRecorder;
 
 /// Why a fragment waits; for the wait-for graph.
 enum class WaitKind : uint8_t {
@@ -246,8 +247,9 @@ public:
   uint64_t changes = 1; ///< moves when any state that a poll can see changes
   std::mt19937_64 random;
   ClusterBarrier barrier;
-  bool cancelSeen = false;      ///< a failed cluster launch request was observed
-  std::unique_ptr<Races> races; ///< null unless races are looked for
+  bool cancelSeen = false;                    ///< a failed cluster launch request was observed
+  std::unique_ptr<Races> races;               ///< null unless races are looked for
+  std::unique_ptr<TimelineRecorder> timeline; ///< null unless one is wanted
 
   Cluster(Grid &grid, uint64_t index);
   ~Cluster();

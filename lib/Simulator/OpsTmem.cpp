@@ -14,6 +14,7 @@
 #include "MemoryOps.h"
 #include "Races.h"
 #include "Tcgen05.h"
+#include "TimelineRecorder.h"
 
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
@@ -119,6 +120,9 @@ static void record(Warp &w, const Inst &i, TensorMemory &memory, uint32_t column
                    bool pair) {
   memory.allocations.push_back({column, columns, &i, w.index, pair});
   memory.lastColumns = columns;
+  if (TimelineRecorder *timeline = w.cluster->timeline.get()) {
+    timeline->allocate(w, i, column, columns);
+  }
   // What the columns held before belongs to nobody.
   for (uint32_t c = column; c < column + columns; ++c) {
     std::memset(memory.valid[c], 0, sizeof(memory.valid[c]));
@@ -224,6 +228,9 @@ static Step execDeallocate(Warp &w, const Inst &i, LaneMask m) {
     }
   }
   memory.allocations.erase(match);
+  if (TimelineRecorder *timeline = w.cluster->timeline.get()) {
+    timeline->deallocate(w, address);
+  }
   if (Races *races = w.cluster->races.get()) {
     races->deallocate(w, i, address, columns);
   }

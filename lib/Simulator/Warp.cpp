@@ -13,6 +13,7 @@
 #include "AsyncState.h"
 #include "Machine.h"
 #include "Races.h"
+#include "TimelineRecorder.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -488,6 +489,9 @@ Step Warp::fault(FaultId id, const Inst &i, LaneMask lanes, const Twine &message
   f.id = id;
   f.message = message.str();
   f.site = site(i, lanes);
+  if (TimelineRecorder *timeline = cluster->timeline.get()) {
+    timeline->fault(*this, f);
+  }
   if (grid->log.report(std::move(f))) {
     grid->stop = true;
     return Step::Stop;

@@ -10,7 +10,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "fa4/Dialect/Tile/Transforms/ProveProtocol.h"
+#include "fa4/Explain/BarrierTable.h"
 #include "fa4/Explain/Counterexample.h"
+#include "fa4/Explain/MemoryMap.h"
+#include "fa4/Explain/Svg.h"
+#include "fa4/Explain/Trace.h"
 #include "fa4/Pipelines/Registration.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/InitAllDialects.h"
@@ -19,7 +23,10 @@
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/ToolOutputFile.h"
+
+#include <limits>
 
 using namespace mlir;
 using namespace fa4;
@@ -28,8 +35,12 @@ namespace {
 enum ExitCode { Done = 0, Wrong = 1, Usage = 2 };
 
 namespace cl = llvm::cl;
+cl::SubCommand barriersCommand("barriers",
+                               "The barriers of a kernel at T2: who arrives, who waits");
+cl::SubCommand memoryCommand("memory", "What is where in a kernel at T2, and when");
 cl::SubCommand protocolCommand("protocol", "Prove the protocol of a kernel at T1 or T2; draw what "
                                            "breaks it, if anything does");
+cl::SubCommand timelineCommand("timeline", "What a run in fa4-sim did (fa4-sim --timeline)");
 
 cl::opt<std::string> inputFile(cl::Positional, cl::desc("<input file>"), cl::init("-"),
                                cl::sub(cl::SubCommand::getAll()));
@@ -39,9 +50,18 @@ cl::opt<std::string> outputFile("o",
                                 cl::value_desc("file"), cl::init("-"),
                                 cl::sub(cl::SubCommand::getAll()));
 cl::opt<std::string> kernelName("kernel", cl::desc("The kernel to show; default: the first"),
-                                cl::value_desc("name"), cl::sub(protocolCommand));
+                                cl::value_desc("name"), cl::sub(protocolCommand),
+                                cl::sub(barriersCommand), cl::sub(memoryCommand));
 cl::opt<int64_t> maxRuns("max-runs", cl::desc("Give up on a kernel that needs more runs"),
                          cl::init(20000), cl::sub(protocolCommand));
+cl::opt<int64_t> trips("trips", cl::desc("Show tiles of at most so many trips"), cl::init(3),
+                       cl::sub(memoryCommand));
+cl::opt<unsigned> ctas("ctas", cl::desc("Show at most so many CTAs"), cl::init(2),
+                       cl::sub(timelineCommand));
+cl::opt<int64_t> fromStep("from", cl::desc("First step to show"), cl::init(0),
+                          cl::sub(timelineCommand));
+cl::opt<int64_t> toStep("to", cl::desc("Step to stop at"),
+                        cl::init(std::numeric_limits<int64_t>::max()), cl::sub(timelineCommand));
 } // namespace
 
 static int fail(const llvm::Twine &message, ExitCode code = Usage) {
@@ -57,6 +77,24 @@ public:
   bool isSvg() const { return llvm::StringRef(outputFile).ends_with(".svg"); }
   bool isHtml() const { return llvm::StringRef(outputFile).ends_with(".html"); }
   llvm::raw_ostream &os() { return file.os(); }
+  /// As a picture, alone or in a page, or as text.
+  template <typename Picture>
+  void print(const Picture &picture) {
+    if (isSvg()) {
+      os() << explain::kXmlDeclaration;
+    }
+    if (isHtml()) {
+      explain::beginPage(os(), "fa4-explain");
+    }
+    if (isSvg() || isHtml()) {
+      picture.printSvg(os());
+    } else {
+      picture.printText(os());
+    }
+    if (isHtml()) {
+      explain::endPage(os());
+    }
+  }
   int finish(ExitCode result) {
     if (code) {
       return fail("expected '" + outputFile + "' to be writable, but got: " + code.message());
@@ -124,23 +162,85 @@ static int showProtocol(Input &input) {
     picture->subtitle = "kernel @" + kernel.getSymName().str();
   }
   Output output;
-  if (output.isSvg()) {
-    picture->printSvg(output.os());
-  } else {
-    picture->printText(output.os());
-  }
+  output.print(*picture);
   return output.finish(holds ? Done : Wrong);
+}
+
+static int showBarriers(Input &input) {
+  tile::KernelOp kernel = input.kernel();
+  if (!kernel) {
+    return Usage;
+  }
+  if (kernel.getBody().getOps<tile::BarrierOp>().empty()) {
+    return fail("expected a kernel with barriers, at T2, but got one of an earlier level");
+  }
+  explain::BarrierTable table = explain::BarrierTable::of(kernel);
+  Output output;
+  if (output.isSvg()) {
+    return fail("expected the table of barriers to be text or .html, but got '" + outputFile + "'");
+  }
+  if (output.isHtml()) {
+    table.printHtml(output.os());
+  } else {
+    table.printText(output.os());
+  }
+  return output.finish(Done);
+}
+
+static int showMemory(Input &input) {
+  tile::KernelOp kernel = input.kernel();
+  if (!kernel) {
+    return Usage;
+  }
+  if (kernel.getBody().getOps<tile::PlacedAllocOp>().empty()) {
+    return fail("expected a kernel with placed memory, at T2, but got one of an earlier level");
+  }
+  if (trips < 1) {
+    return fail("expected --trips to be positive, but got " + llvm::Twine(trips));
+  }
+  FailureOr<explain::MemoryMap> map = explain::MemoryMap::of(kernel, trips);
+  if (failed(map)) {
+    return Wrong;
+  }
+  Output output;
+  output.print(*map);
+  return output.finish(Done);
+}
+
+static int showTimeline() {
+  auto text = llvm::MemoryBuffer::getFileOrSTDIN(inputFile, /*IsText=*/true);
+  if (!text) {
+    return fail("expected a trace, but got '" + inputFile + "': " + text.getError().message());
+  }
+  llvm::Expected<explain::Trace> trace = explain::Trace::parse((*text)->getBuffer());
+  if (!trace) {
+    return fail(llvm::toString(trace.takeError()));
+  }
+  if (fromStep < 0 || fromStep >= toStep) {
+    return fail("expected --from to be 0 or more and below --to, but got " + llvm::Twine(fromStep) +
+                " and " + llvm::Twine(toStep));
+  }
+  trace->keep(ctas, fromStep, toStep);
+  Output output;
+  output.print(*trace);
+  return output.finish(Done);
 }
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   cl::ParseCommandLineOptions(argc, argv, "shows kernels and simulated runs as pictures\n");
-  if (!protocolCommand) {
+  if (timelineCommand) {
+    return showTimeline();
+  }
+  if (!protocolCommand && !barriersCommand && !memoryCommand) {
     return fail("expected a subcommand, such as protocol, but got none; see --help");
   }
   Input input;
   if (!input) {
     return Usage;
   }
-  return showProtocol(input);
+  if (barriersCommand) {
+    return showBarriers(input);
+  }
+  return memoryCommand ? showMemory(input) : showProtocol(input);
 }

@@ -11,6 +11,7 @@
 
 #include "BareLaunch.h"
 #include "BundleLaunch.h"
+#include "TimelineFile.h"
 
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Format.h"
@@ -102,6 +103,11 @@ static cl::opt<uint64_t> budget("budget", cl::init(uint64_t(1) << 36),
                                 cl::desc("Warp instructions per cluster"), cl::cat(category));
 static cl::opt<unsigned> resident("resident", cl::init(8),
                                   cl::desc("Clusters in flight per worker"), cl::cat(category));
+static cl::opt<std::string>
+    timelineFile("timeline",
+                 cl::desc("Write what happens as a trace for Chrome, Perfetto or fa4-explain; its "
+                          "times are steps of the simulator, not of a GPU"),
+                 cl::value_desc("file.json"), cl::cat(category));
 static cl::opt<bool> checkOnly("check", cl::desc("Load every entry and stop"), cl::cat(category));
 static cl::opt<bool> printOnly("print", cl::desc("Print the module as parsed and stop"),
                                cl::cat(category));
@@ -369,10 +375,16 @@ int main(int argc, char **argv) {
   auto runOnce = [&](const Run &run) {
     return bundle ? runBundle(*bundle, **program, run) : runBare(**program, run);
   };
+  if (orders != 0 && !timelineFile.empty()) {
+    return unusable(createStringError("expected --timeline without --orders, but got both; run the "
+                                      "one order with --schedule-seed"));
+  }
   if (orders != 0) {
     return tryOrders(runOnce);
   }
   sim::Options options = makeOptions();
+  sim::Timeline timeline(tool::readNames(bundleFile));
+  options.timeline = timelineFile.empty() ? nullptr : &timeline;
   sim::FaultLog log;
   sim::Statistics stats;
   Stopwatch watch;
@@ -383,6 +395,11 @@ int main(int argc, char **argv) {
   };
   if (Error e = runOnce({options, log, stats, finished})) {
     return unusable(std::move(e));
+  }
+  if (options.timeline) {
+    if (Error e = tool::writeTimeline(timelineFile, timeline)) {
+      return unusable(std::move(e));
+    }
   }
   return code;
 }

@@ -52,8 +52,8 @@ public:
   void arrow(llvm::ArrayRef<Point> corners, bool bad);
   void text(Point at, llvm::StringRef text, llvm::StringRef style, Anchor anchor = Anchor::Start);
 
-  /// `inside` an HTML page the XML declaration is left out.
-  void print(llvm::raw_ostream &os, double width, double height, bool inside = false) const;
+  /// Without kXmlDeclaration, which a file begins with and a page has no place for.
+  void print(llvm::raw_ostream &os, double width, double height) const;
 
   /// Width of `characters` of the monospaced text that all labels are set in.
   static double textWidth(size_t characters, double size = 12) { return characters * size * 0.605; }
@@ -63,8 +63,11 @@ private:
   std::string body;
 };
 
-/// Colours and fonts of HTML pages.
-llvm::StringRef pageStyle();
+constexpr llvm::StringLiteral kXmlDeclaration = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
+
+/// An HTML page around what is written in between.
+void beginPage(llvm::raw_ostream &os, llvm::StringRef title);
+void endPage(llvm::raw_ostream &os);
 
 } // namespace fa4::explain
 

@@ -18,6 +18,7 @@
 #include "fa4/Simulator/Memory.h"
 #include "fa4/Simulator/Program.h"
 #include "fa4/Simulator/TensorArith.h"
+#include "fa4/Simulator/Timeline.h"
 
 #include <functional>
 
@@ -44,6 +45,7 @@ struct Options {
   bool pipeIsa = false;         ///< only the ISA's pairs of tcgen05 operations are ordered
   bool strictTensor = true;     ///< races: tcgen05 takes its fences and wait::ld
   bool races = false;           ///< look for unordered accesses; one worker thread
+  Timeline *timeline = nullptr; ///< gets what happens, if there is one; one worker thread
   /// Called from worker threads with finished and total clusters.
   std::function<void(uint64_t, uint64_t)> progress;
 };
