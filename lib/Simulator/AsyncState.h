@@ -83,7 +83,8 @@ struct WarpgroupState {
   /// Per warp: operations issued when each group was committed.
   std::deque<uint64_t> committed[4];
   std::deque<WgmmaInFlight> inFlight[4];
-  bool fenced[4] = {};
+  bool fenced[4] = {}; ///< since the last wait
+  bool everFenced[4] = {};
 };
 
 /// wgmma on the accumulators of an earlier one is the one legal second use of

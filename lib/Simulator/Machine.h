@@ -115,6 +115,13 @@ public:
   uint64_t clusterArrived[warpLanes] = {};
   std::unique_ptr<BulkGroups> bulk;
   llvm::DenseMap<uint32_t, uint32_t> inFlight; ///< register slot -> owners
+  /// Per register slot, what used it last since wgmma.fence; empty unless races are
+  /// looked for in a kernel with wgmma.
+  std::vector<const Inst *> unfenced;
+  /// Per register slot, the tcgen05.ld that fills it and was not waited for; empty
+  /// unless races are looked for. `loadingSlots` are those in use.
+  std::vector<const Inst *> loading;
+  llvm::SmallVector<uint32_t, 0> loadingSlots;
   Region *lastRegion = nullptr;
   uint64_t localStride = 0;
 
@@ -191,6 +198,7 @@ public:
   RunResult run(unsigned fragmentIndex);
 
   unsigned firstReady() const;
+  void resetSlow(); ///< after a change of what per-instruction checks look at
   void start(Cta &owner, unsigned warpIndex, uint8_t *registerFile, uint32_t *poisonFile,
              LaneMask *predicateFile);
 
@@ -200,6 +208,7 @@ private:
   void settleJoins();
   void mergeGathered();
   bool slowChecks(const Inst &i);
+  bool checkLoaded(const Inst &i);
   int32_t newJoin(uint32_t pc, LaneMask expected, int32_t parent);
 };
 

@@ -257,6 +257,20 @@ static Step execArrive(Warp &w, const Inst &i, LaneMask m) {
   }
   const Mbarrier *joined = nullptr;
   uint64_t phase = 0;
+  uint64_t addresses[warpLanes];
+  if (w.cluster->races && !w.addresses(i, m, addresses)) {
+    return Step::Stop;
+  }
+  auto arrivalsFrom = [&](unsigned first, uint64_t address) {
+    uint64_t arrivals = 0;
+    for (LaneMask left = m >> first << first; left != 0; left &= left - 1) {
+      unsigned l = __builtin_ctz(left);
+      if (addresses[l] == address) {
+        arrivals += (flags & HasCount) ? w.in<uint32_t>(i.b)[l] : 1;
+      }
+    }
+    return arrivals;
+  };
   Step s = eachLane(w, i, m, [&](const Actor &a, uint64_t address, unsigned l) {
     uint32_t operand = w.in<uint32_t>(i.b)[l];
     uint32_t count = (flags & HasCount) ? operand : 1;
@@ -284,9 +298,12 @@ static Step execArrive(Warp &w, const Inst &i, LaneMask m) {
       if (!b) {
         return false;
       }
-      // Lanes of one instruction say the same until the phase moves.
+      // Lanes of one instruction say the same until the phase moves. If it moves before
+      // the last of them, what that lane did is not part of it.
       if (b != joined || b->phase != phase) {
-        races->arrive(w, *b, flags & Relaxed);
+        if (arrivalsFrom(l, address) <= b->pending) {
+          races->arrive(w, *b, flags & Relaxed);
+        }
         joined = b;
         phase = b->phase;
       }

@@ -127,6 +127,9 @@ static void record(Warp &w, const Inst &i, TensorMemory &memory, uint32_t column
   for (uint32_t c = column; c < column + columns; ++c) {
     std::memset(memory.valid[c], 0, sizeof(memory.valid[c]));
   }
+  if (Races *races = w.cluster->races.get()) {
+    races->allocate(w, i, column, columns);
+  }
 }
 
 static Step execAllocate(Warp &w, const Inst &i, LaneMask m) {
@@ -363,6 +366,13 @@ static Step execLoad(Warp &w, const Inst &i, LaneMask m) {
   if (w.cluster->races && !w.grid->options.strictTensor) {
     w.cluster->races->waitTensor(w, /*stores=*/false);
   }
+  if (!w.loading.empty()) {
+    for (Reg r : x.regs) {
+      w.loading[uint32_t(r) / slotBytes] = &i;
+      w.loadingSlots.push_back(uint32_t(r) / slotBytes);
+    }
+    w.resetSlow();
+  }
   const TensorMemory &memory = *w.cta->tmem;
   if (x.shape == TmemShape::S32x32b && !x.halves) {
     loadColumns(w, x, memory, lane, column);
@@ -423,6 +433,13 @@ static Step execWait(Warp &w, const Inst &i, LaneMask m) {
   }
   if (Races *races = w.cluster->races.get()) {
     races->waitTensor(w, /*stores=*/i.aux);
+  }
+  if (!i.aux && !w.loading.empty()) {
+    for (uint32_t slot : w.loadingSlots) {
+      w.loading[slot] = nullptr;
+    }
+    w.loadingSlots.clear();
+    w.resetSlow();
   }
   return Step::Next;
 }

@@ -222,6 +222,31 @@ static bool checkChain(Warp &w, const Inst &i, const WgmmaExtra &x, const Warpgr
   return true;
 }
 
+/// PTX ISA, wgmma.fence: it stands between other uses of a register and a wgmma that
+/// uses it.
+static bool checkFenced(Warp &w, const Inst &i, const WgmmaExtra &x, const WarpgroupState &state) {
+  if (w.unfenced.empty()) {
+    return true;
+  }
+  if (!state.everFenced[w.index % kWarps]) {
+    w.fault(FaultId::RaceReg, i, allLanes,
+            "expected wgmma.fence before the first wgmma, but got none");
+    return false;
+  }
+  for (ArrayRef<Reg> list : {ArrayRef<Reg>(x.d), ArrayRef<Reg>(x.a)}) {
+    for (Reg r : list) {
+      if (const Inst *use = w.unfenced[uint32_t(r) / slotBytes]) {
+        w.fault(FaultId::RaceReg, i, allLanes,
+                "expected wgmma.fence after the last other use of each register, but got none "
+                "after PTX line " +
+                    Twine(use->source->line));
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
 static void holdRegisters(Warp &w, const WgmmaExtra &x) {
   for (ArrayRef<Reg> list : {ArrayRef<Reg>(x.d), ArrayRef<Reg>(x.a)}) {
     for (Reg r : list) {
@@ -240,7 +265,7 @@ static void releaseRegisters(Warp &w, const WgmmaExtra &x) {
       }
     }
   }
-  w.slow = !w.inFlight.empty() || w.grid->options.policy == Policy::Random;
+  w.resetSlow();
 }
 
 static Step execMultiply(Warp &w, const Inst &i, LaneMask m) {
@@ -254,7 +279,7 @@ static Step execMultiply(Warp &w, const Inst &i, LaneMask m) {
   uint64_t a = 0, b = 0;
   if ((x.a.empty() && !uniformDescriptor(w, i, x.aDescriptor, m, FaultId::WgDesc, a)) ||
       !uniformDescriptor(w, i, x.bDescriptor, m, FaultId::WgDesc, b) ||
-      !checkChain(w, i, x, state)) {
+      !checkChain(w, i, x, state) || !checkFenced(w, i, x, state)) {
     return Step::Stop;
   }
   if (w.predPoison[i.p] & m) {
@@ -315,7 +340,9 @@ static Step execFence(Warp &w, const Inst &i, LaneMask m) {
   if (!gatherWarpgroup(w, i, m, step)) {
     return step;
   }
-  stateOf(w).fenced[w.index % kWarps] = true;
+  WarpgroupState &state = stateOf(w);
+  state.fenced[w.index % kWarps] = state.everFenced[w.index % kWarps] = true;
+  fill(w.unfenced, nullptr);
   return Step::Next;
 }
 
@@ -382,6 +409,14 @@ static bool readSign(Decoder &d, unsigned operand) {
   return scale == -1;
 }
 
+static bool readMajor(Decoder &d, unsigned operand) {
+  uint64_t transposed = d.immediate(operand);
+  if (transposed > 1) {
+    d.error("expected the transposition to be 0 or 1, but got " + Twine(transposed));
+  }
+  return transposed != 0;
+}
+
 static void decodeMultiply(Decoder &d) {
   auto *x = d.extra<WgmmaExtra>();
   x->dType = elementOf(d.type(0));
@@ -420,9 +455,10 @@ static void decodeMultiply(Decoder &d) {
   x->negateA = readSign(d, 4);
   x->negateB = readSign(d, 5);
   if (bits == 16) {
-    x->aMnMajor = !inRegisters && d.immediate(6) != 0;
-    x->bMnMajor = d.immediate(wanted - 1) != 0;
+    x->aMnMajor = !inRegisters && readMajor(d, 6);
+    x->bMnMajor = readMajor(d, wanted - 1);
   }
+  d.kernel->usesWgmma = true;
   d.inst.exec = execMultiply;
   d.inst.flags |= SwitchPoint;
   d.emit();

@@ -243,6 +243,25 @@ void Races::tensorAccess(Warp &w, const Inst &i, unsigned column, uint32_t lanes
   check(tensorCell(*w.cta, column, quarter), now, place);
 }
 
+void Races::allocate(Warp &w, const Inst &i, unsigned column, unsigned columns) {
+  beginTensorAccess(w, /*write=*/true);
+  waitTensor(w, /*stores=*/true);
+  const WarpClocks &c = clocks(w);
+  RaceRecord record;
+  record.inst = &i;
+  record.epoch = {c.storeChannel, c.stores};
+  record.mask = allLanes;
+  record.cluster = uint32_t(cluster.index);
+  record.warp = uint16_t(number(w));
+  record.kind = RaceKind::TmemStore;
+  record.write = true;
+  for (unsigned at = column; at < column + columns; ++at) {
+    for (unsigned quarter = 0; quarter < kRaceQuarters; ++quarter) {
+      tensorCell(*w.cta, at, quarter).assign(1, record);
+    }
+  }
+}
+
 void Races::deallocate(Warp &w, const Inst &i, unsigned column, unsigned columns) {
   Current now;
   now.record.inst = &i;

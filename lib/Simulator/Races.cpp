@@ -71,8 +71,12 @@ void Races::release(Warp &w, Views &to, bool relaxed) {
   c.published = c.views.generic.get(number(w));
 }
 
+/// Order of tcgen05 operations goes on only with the warp's own fences.
 void Races::acquireAll(WarpClocks &c, const Views &from) {
-  c.views.join(from);
+  c.views.generic.join(from.generic);
+  c.views.shared.join(from.shared);
+  c.views.global.join(from.global);
+  c.views.inits.join(from.inits);
   import(c, from.tensor);
 }
 
@@ -84,7 +88,6 @@ void Races::import(WarpClocks &c, const Clock &tensor) {
 void Races::acquire(Warp &w, const Views &from, bool relaxed) {
   WarpClocks &c = clocks(w);
   if (relaxed) {
-    c.views.tensor.join(from.tensor);
     import(c, from.tensor);
     c.unfenced.join(from);
     return;
@@ -225,6 +228,17 @@ bool Races::sees(const Warp &w, const Mbarrier &b) {
     return true;
   }
   state.judged = true; // once per barrier is enough
+  return false;
+}
+
+bool Races::copySees(const Warp &w, const Mbarrier &b) {
+  Barrier &state = *barriers[b.race];
+  const Views &v = clocks(w).views;
+  if (state.copyJudged || v.shared.get(state.init.channel) >= state.init.clock ||
+      v.inits.get(state.init.channel) >= state.init.clock) {
+    return true;
+  }
+  state.copyJudged = true;
   return false;
 }
 

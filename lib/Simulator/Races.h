@@ -75,6 +75,8 @@ public:
   /// tcgen05.ld and st: a new operation, then its columns.
   void beginTensorAccess(Warp &w, bool write);
   void tensorAccess(Warp &w, const Inst &i, unsigned column, uint32_t lanes, bool write);
+  /// Counts as a write that is complete.
+  void allocate(Warp &w, const Inst &i, unsigned column, unsigned columns);
   void deallocate(Warp &w, const Inst &i, unsigned column, unsigned columns);
 
   //===- Fences -----------------------------------------------------------===//
@@ -88,6 +90,8 @@ public:
   void initBarrier(Warp &w, Mbarrier &b);
   /// Whether the initialisation is ordered before what the warp does now; false once.
   bool sees(const Warp &w, const Mbarrier &b);
+  /// Whether the asynchronous proxy sees the initialisation too; false once.
+  bool copySees(const Warp &w, const Mbarrier &b);
   void arrive(Warp &w, Mbarrier &b, bool relaxed);
   void wait(Warp &w, const Mbarrier &b, bool relaxed);
   void phaseDone(const Mbarrier &b);
@@ -151,7 +155,7 @@ private:
     Channel channel = 0;
     uint32_t phases = 0;
     Epoch init;
-    bool judged = false;
+    bool judged = false, copyJudged = false;
   };
   struct Named {
     Views arriving;

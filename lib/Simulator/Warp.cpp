@@ -45,7 +45,13 @@ void Warp::start(Cta &owner, unsigned warpIndex, uint8_t *registerFile, uint32_t
   uint64_t mine = std::min<uint64_t>(warpLanes, threads - uint64_t(warpIndex) * warpLanes);
   live = mine == warpLanes ? allLanes : (LaneMask(1) << mine) - 1;
   registerCount = grid->launchRegisters;
-  slow = grid->options.policy == Policy::Random;
+  if (grid->races && kernel->usesWgmma) {
+    unfenced.resize(kernel->registerBytes / slotBytes);
+  }
+  if (grid->races && grid->options.strictTensor && kernel->tcgen05Group != 0) {
+    loading.resize(kernel->registerBytes / slotBytes);
+  }
+  resetSlow();
   Fragment f;
   f.mask = live;
   fragments.push_back(f);
@@ -83,7 +89,37 @@ unsigned Warp::firstReady() const {
   return fragments.size();
 }
 
+void Warp::resetSlow() {
+  slow = grid->options.policy == Policy::Random || !inFlight.empty() || !unfenced.empty() ||
+         !loadingSlots.empty();
+}
+
+bool Warp::checkLoaded(const Inst &i) {
+  for (const RegUse &use : ArrayRef(kernel->uses).slice(i.useBegin, i.useCount)) {
+    for (uint32_t s = use.slot; s < use.slot + use.slots; ++s) {
+      if (const Inst *load = loading[s]) {
+        fault(FaultId::RaceReg, i, active,
+              "expected tcgen05.wait::ld between a load and other uses of its registers, but got "
+              "none after PTX line " +
+                  Twine(load->source->line));
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
 bool Warp::slowChecks(const Inst &i) {
+  if (!unfenced.empty()) {
+    for (const RegUse &use : ArrayRef(kernel->uses).slice(i.useBegin, i.useCount)) {
+      if (!mayTouchInFlight(i, use)) {
+        std::fill_n(unfenced.begin() + use.slot, use.slots, &i);
+      }
+    }
+  }
+  if (!loadingSlots.empty() && !checkLoaded(i)) {
+    return false;
+  }
   if (inFlight.empty()) {
     return true;
   }

@@ -225,10 +225,10 @@ std::string Subject::runOnce(SimulatedProgram &program, const Case &point,
   options.simulator.threads = 1;
   options.simulator.instructionBudget = instructionBudget;
   if (llvm::Error error = program.run(given, options)) {
+    // Warnings may stand before the fault itself.
     std::string text = llvm::toString(std::move(error));
-    // The fault itself stands behind the line that says that there are some.
-    llvm::StringRef fault = llvm::StringRef(text).split('\n').second.trim();
-    return fault.empty() ? text : fault.str();
+    size_t fault = text.find("error[");
+    return fault == std::string::npos ? text : text.substr(fault);
   }
   for (auto [is, wanted] : llvm::zip_equal(written, point.results)) {
     if (!haveEqualBits(*is, *wanted)) {

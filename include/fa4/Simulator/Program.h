@@ -210,6 +210,7 @@ struct Kernel {
   uint32_t maxnreg = 0, minnctapersm = 0;
   /// cta_group used by tcgen05 instructions: 0 none, 1, 2.
   uint32_t tcgen05Group = 0;
+  bool usesWgmma = false;
 
   llvm::StringRef fileName(unsigned index) const;
 };

@@ -145,6 +145,7 @@ END:
 )"},
     {"BulkLoad", kHopper, 1, 64, 1, R"(
   @first mbarrier.init.shared.b64 [base+4096], 1;
+  @first fence.mbarrier_init.release.cluster; //! MB-VISIBLE
   bar.sync 0; //! MB-VISIBLE MB-UNINIT
   @!first bra WAIT;
   mbarrier.arrive.expect_tx.shared.b64 _, [base+4096], 16;
@@ -157,6 +158,7 @@ LAST:
     {"LoadOverAPlainWrite", kHopper, 1, 32, 1, R"(
   @!first bra END;
   mbarrier.init.shared.b64 [base+4096], 1;
+  fence.mbarrier_init.release.cluster;
   st.shared.v2.b64 [base], {zero, zero};
   fence.proxy.async; //! RACE-PROXY
   mbarrier.arrive.expect_tx.shared.b64 _, [base+4096], 16;
@@ -169,6 +171,7 @@ END:
   @!first bra END;
   mbarrier.init.shared.b64 [base+4096], 1;
   mbarrier.init.shared.b64 [base+4104], 1;
+  fence.mbarrier_init.release.cluster;
   mov.u32 a, base;
   mbarrier.arrive.expect_tx.shared.b64 _, [base+4096], 16;
   cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [a], [in], 16, [base+4096];
@@ -185,6 +188,7 @@ END:
     {"SlotRelease", kHopper, 1, 64, 1, R"(
   @first mbarrier.init.shared.b64 [base+4096], 1;
   @first mbarrier.init.shared.b64 [base+4104], 32;
+  @first fence.mbarrier_init.release.cluster;
   bar.sync 0;
   @!p bra READER;
   @!first bra END;
@@ -202,9 +206,25 @@ READER:
   mbarrier.arrive.shared.b64 _, [base+4104]; //! RACE-WR: mbarrier.arrive.relaxed.cta.shared::cta.b64 _, [base+4104];
 END:
 )"},
+    // The last lane's arrival comes after the phase that its own write belongs to.
+    {"LaneArrivals", kHopper, 1, 64, 1, R"(
+  mov.u32 c, 32; //! RACE-RW: mov.u32 c, 31;
+  @first mbarrier.init.shared.b64 [base+4096], c;
+  bar.sync 0;
+  mad.lo.u32 a, lane, 4, base;
+  @!p bra READER;
+  st.shared.b32 [a], lane;
+  mbarrier.arrive.shared.b64 _, [base+4096];
+  bra END;
+READER:
+  mbarrier.try_wait.parity.shared.b64 q, [base+4096], 0; @!q bra READER;
+  ld.shared.b32 b, [a];
+END:
+)"},
     // PTX ISA 8.9.1.1: the end of a copy does not publish the issuer's writes.
     {"CompletionPublishesNothing", kHopper, 1, 64, 1, R"(
   @first mbarrier.init.shared.b64 [base+4096], 1;
+  @first fence.mbarrier_init.release.cluster;
   bar.sync 0;
   @first st.shared.b32 [base+64], lane;
   @!first bra WAIT;
@@ -312,6 +332,68 @@ LAST:
   wgmma.wait_group.sync.aligned 0; //! RACE-RW
   st.shared.v2.b64 [a], {zero, zero};
   wgmma.wait_group.sync.aligned 0;
+)"},
+    {"WgmmaRegisters", kHopper, 1, 128, 1, R"(
+  mad.lo.u32 a, tid, 16, base;
+  st.shared.v2.b64 [a], {zero, zero};
+  setp.lt.u32 q, tid, 16; @q st.shared.v2.b64 [a+2048], {zero, zero};
+  fence.proxy.async.shared::cta;
+  bar.sync 0;
+  shr.u32 b, base, 4; cvt.u64.u32 x, b; add.u64 y, x, 128;
+  or.b64 x, x, 0x800400000; or.b64 y, y, 0x800080000;
+  setp.eq.u32 q, tid, tid;
+  wgmma.fence.sync.aligned; //! RACE-REG
+  wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {f0, f1, f2, f3}, x, y, never, 1, 1, 0, 0;
+  wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {f0, f1, f2, f3}, x, y, q, 1, 1, 0, 0;
+  wgmma.commit_group.sync.aligned;
+  wgmma.wait_group.sync.aligned 0;
+  add.f32 f1, f1, f1;
+  wgmma.fence.sync.aligned; //! RACE-REG
+  wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {f0, f1, f2, f3}, x, y, never, 1, 1, 0, 0;
+  wgmma.commit_group.sync.aligned;
+  wgmma.wait_group.sync.aligned 0;
+)"},
+    {"TensorRegisters", kBlackwell, 1, 32, 1, R"(
+  tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [base], 32;
+  ld.shared.b32 tmem, [base];
+  tcgen05.st.sync.aligned.32x32b.x1.b32 [tmem], {lane};
+  tcgen05.wait::st.sync.aligned;
+  tcgen05.ld.sync.aligned.32x32b.x1.b32 {b}, [tmem];
+  tcgen05.wait::ld.sync.aligned; //! RACE-REG
+  add.u32 c, b, 1;
+  tcgen05.dealloc.cta_group::1.sync.aligned.b32 tmem, 32;
+)"},
+    // Who only passes an order on does so between its two fences.
+    {"TensorRelay", kBlackwell, 1, 288, 1, R"(
+  @p tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [base], 32;
+  bar.sync 0;
+  ld.shared.b32 tmem, [base]; setp.eq.u32 q, warp, 4; setp.eq.u32 first, warp, 8;
+  @p tcgen05.st.sync.aligned.32x32b.x1.b32 [tmem], {lane};
+  @p tcgen05.wait::st.sync.aligned;
+  @p tcgen05.fence::before_thread_sync;
+  @p bar.sync 1, 64;
+  @q bar.sync 1, 64;
+  @q tcgen05.fence::after_thread_sync; //! RACE-TMEM
+  @q tcgen05.fence::before_thread_sync; //! RACE-TMEM
+  @q bar.sync 2, 64;
+  @first bar.sync 2, 64;
+  @first tcgen05.fence::after_thread_sync;
+  @first tcgen05.ld.sync.aligned.32x32b.x1.b32 {b}, [tmem];
+  @first tcgen05.wait::ld.sync.aligned;
+  bar.sync 0;
+  @p tcgen05.dealloc.cta_group::1.sync.aligned.b32 tmem, 32;
+)"},
+    // An allocation is the first write.
+    {"TensorAllocation", kBlackwell, 1, 160, 1, R"(
+  @p tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [base], 32;
+  tcgen05.fence::before_thread_sync; //! RACE-TMEM
+  bar.sync 0;
+  tcgen05.fence::after_thread_sync; //! RACE-TMEM
+  ld.shared.b32 tmem, [base]; setp.eq.u32 q, warp, 4;
+  @q tcgen05.st.sync.aligned.32x32b.x1.b32 [tmem], {lane};
+  @q tcgen05.wait::st.sync.aligned;
+  bar.sync 0;
+  @p tcgen05.dealloc.cta_group::1.sync.aligned.b32 tmem, 32;
 )"},
     {"TensorSameWarp", kBlackwell, 1, 32, 1, R"(
   tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [base], 32;
