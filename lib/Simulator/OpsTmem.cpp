@@ -127,7 +127,8 @@ static void record(Warp &w, const Inst &i, TensorMemory &memory, uint32_t column
   for (uint32_t c = column; c < column + columns; ++c) {
     std::memset(memory.valid[c], 0, sizeof(memory.valid[c]));
   }
-  if (Races *races = w.cluster->races.get()) {
+  // A pair allocates in both CTAs as one.
+  if (Races *races = w.cluster->races.get(); races && !pair) {
     races->allocate(w, i, column, columns);
   }
 }

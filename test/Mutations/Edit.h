@@ -59,6 +59,9 @@ mlir::OwningOpRef<mlir::ModuleOp> applyEdit(mlir::ModuleOp module, const PlacedE
 /// Lines of PTX in place of others, by number from 1.
 struct PtxEdit : Edit {
   std::vector<std::pair<unsigned, std::string>> lines;
+  /// Why it breaks nothing, where the instructions around it say so; believed only if
+  /// no run objects.
+  std::string argument;
 };
 
 /// `ptx` with one statement a line, as the simulator's printer has it.

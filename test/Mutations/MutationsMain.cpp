@@ -47,7 +47,9 @@ cl::opt<int> simulate("simulate",
 cl::opt<unsigned> ptxSample("ptx-sample", cl::desc("Edits of the PTX; 0: all"), cl::init(0));
 cl::list<std::string> inputs("run",
                              cl::desc("Inputs of a run, such as peaked,q=1x384x2x128,...: a "
-                                      "distribution, then open extents; several are run in turn"));
+                                      "distribution, then open extents; several are run in turn. "
+                                      "A kernel's name and a colon in front: of that one alone, "
+                                      "instead of those without a name"));
 cl::opt<unsigned> seeds("seeds", cl::desc("Random orders that the simulator tries"), cl::init(3));
 cl::opt<uint64_t> seed("seed", cl::desc("Which sample"), cl::init(1));
 cl::opt<unsigned> jobs("jobs", cl::desc("Edits at a time"), cl::init(2));
@@ -103,7 +105,7 @@ private:
 } // namespace
 
 llvm::Error Session::findEdits() {
-  if (level != Level::Ptx) {
+  if (level != Level::Ptx && subject.getPlaced()) {
     placed = findPlacedEdits(subject.getPlaced());
   }
   if (level != Level::Placed && subject.canRun()) {
@@ -238,7 +240,11 @@ Report Session::makeReport() const {
   Report report(subject.canRun());
   for (size_t number = 0; number < size(); ++number) {
     if (verdicts[number]) {
-      report.add(edit(number), *verdicts[number], isPtx(number));
+      if (isPtx(number)) {
+        report.add(ptx[number - placed.size()], *verdicts[number]);
+      } else {
+        report.add(placed[number], *verdicts[number]);
+      }
     }
   }
   return report;
@@ -264,6 +270,29 @@ static void writeDeepRow(llvm::StringRef name, const Report &report) {
   }
   file << start << report.getPassed() + report.getFailed() << ',' << report.getPassed() << ','
        << report.getFailed() << '\n';
+}
+
+namespace {
+/// Inputs for the kernel with that name; empty: for those without inputs of their own.
+struct Run {
+  std::string kernel;
+  fa4::driver::InputOptions options;
+};
+} // namespace
+
+static std::vector<fa4::driver::InputOptions> selectRuns(llvm::ArrayRef<Run> runs,
+                                                         llvm::StringRef kernel) {
+  bool own = llvm::any_of(runs, [&](const Run &run) { return run.kernel == kernel; });
+  std::vector<fa4::driver::InputOptions> selected;
+  for (const Run &run : runs) {
+    if (run.kernel == (own ? kernel : "")) {
+      selected.push_back(run.options);
+    }
+  }
+  if (selected.empty()) {
+    selected.emplace_back();
+  }
+  return selected;
 }
 
 static llvm::Expected<fa4::driver::InputOptions> parseRun(llvm::StringRef text) {
@@ -302,19 +331,28 @@ struct Totals {
 };
 } // namespace
 
-static llvm::Error runKernel(mlir::MLIRContext &context, const std::string &path,
-                             llvm::ArrayRef<fa4::driver::InputOptions> runs, Totals &totals) {
+static llvm::Expected<std::unique_ptr<Subject>>
+createSubject(mlir::MLIRContext &context, const std::string &path,
+              llvm::ArrayRef<fa4::driver::InputOptions> runs) {
+  if (llvm::sys::path::extension(path) == ".json") {
+    return Subject::createFromBundle(path, runs);
+  }
   auto text = llvm::MemoryBuffer::getFile(path);
   if (!text) {
     return llvm::createStringError("expected '" + path +
                                    "' to be readable, but got: " + text.getError().message());
   }
-  auto subject = Subject::create(context, (*text)->getBuffer(), runs);
+  return Subject::create(context, (*text)->getBuffer(), runs);
+}
+
+static llvm::Error runKernel(mlir::MLIRContext &context, const std::string &path,
+                             llvm::ArrayRef<Run> runs, Totals &totals) {
+  llvm::StringRef name = llvm::sys::path::stem(path);
+  auto subject = createSubject(context, path, selectRuns(runs, name));
   if (!subject) {
     return subject.takeError();
   }
   (*subject)->setSeeds(seeds);
-  llvm::StringRef name = llvm::sys::path::stem(path);
   Session session(**subject, name);
   if (llvm::Error error = session.findEdits()) {
     return error;
@@ -341,16 +379,15 @@ static llvm::Error runKernel(mlir::MLIRContext &context, const std::string &path
 }
 
 static llvm::Error runTool() {
-  std::vector<fa4::driver::InputOptions> runs;
-  for (const std::string &input : inputs) {
-    llvm::Expected<fa4::driver::InputOptions> parsed = parseRun(input);
+  std::vector<Run> runs;
+  for (llvm::StringRef input : inputs) {
+    llvm::StringRef kernel = input.contains(':') ? input.split(':').first : "";
+    llvm::Expected<fa4::driver::InputOptions> parsed =
+        parseRun(input.drop_front(kernel.empty() ? 0 : kernel.size() + 1));
     if (!parsed) {
       return parsed.takeError();
     }
-    runs.push_back(std::move(*parsed));
-  }
-  if (runs.empty()) {
-    runs.emplace_back();
+    runs.push_back({kernel.str(), std::move(*parsed)});
   }
   mlir::DialectRegistry registry;
   mlir::registerAllDialects(registry);

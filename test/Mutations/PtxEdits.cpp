@@ -84,6 +84,49 @@ StringRef slipFor(StringRef modifier) {
       .Default("");
 }
 
+/// What an instruction puts in order, or takes part in.
+enum class Ordering { Nothing, TensorMemory, Proxies, Registers, Barriers, Everything };
+
+Ordering orderingOf(const ptx::Instruction &instruction) {
+  StringRef opcode = instruction.opcode;
+  if (opcode == "elect" || opcode == "setmaxnreg" ||
+      instruction.hasModifier("relinquish_alloc_permit")) {
+    return Ordering::Nothing;
+  }
+  if (opcode == "tcgen05" && !instruction.hasModifier("commit") &&
+      !instruction.hasModifier("mma") && !instruction.hasModifier("cp")) {
+    return Ordering::TensorMemory;
+  }
+  if (opcode == "fence") {
+    return instruction.hasModifier("proxy")           ? Ordering::Proxies
+           : instruction.hasModifier("mbarrier_init") ? Ordering::Barriers
+                                                      : Ordering::Everything;
+  }
+  return opcode == "wgmma" && instruction.hasModifier("fence") ? Ordering::Registers
+                                                               : Ordering::Everything;
+}
+
+bool isTensorWait(const ptx::Instruction &instruction) {
+  return instruction.hasModifier("wait::ld") || instruction.hasModifier("wait::st");
+}
+
+/// Whether two neighbours may change places for what they put in order.
+std::string whyTheyCommute(const ptx::Instruction &first, const ptx::Instruction &second) {
+  Ordering a = orderingOf(first), b = orderingOf(second);
+  if (a == Ordering::Nothing || b == Ordering::Nothing) {
+    return "one of the two orders nothing";
+  }
+  bool registersAlone = (a == Ordering::Registers && second.opcode != "wgmma") ||
+                        (b == Ordering::Registers && first.opcode != "wgmma");
+  if (registersAlone || (a != b && a != Ordering::Everything && b != Ordering::Everything)) {
+    return "the two order different things";
+  }
+  if (isTensorWait(first) && second.opcode == "tcgen05" && second.hasModifier("ld")) {
+    return "the load has a wait of its own behind it";
+  }
+  return "";
+}
+
 class Finder {
 public:
   explicit Finder(std::vector<PtxEdit> &edits) : edits(edits) {}
@@ -96,6 +139,11 @@ private:
   void replace(const llvm::Twine &what, const ptx::Instruction &changed,
                Concern concern = Concern::Order);
   void visit(const ptx::Instruction &visited);
+  /// At a label or jump.
+  void leaveLine() {
+    previous = nullptr;
+    straight.clear();
+  }
   void addDeletion();
   void addModifiers();
   void addGuard();
@@ -106,6 +154,11 @@ private:
   void addDescriptor(unsigned index, StringRef name);
   void addInstructionWord(unsigned index, StringRef name);
   void addMove();
+  /// Whether `wait` waits for what an equal one has waited for.
+  bool isCovered(const ptx::Instruction &wait) const;
+  void argue(const llvm::Twine &why);
+  std::string whyDeletable() const;
+  std::string whyOtherNumber(unsigned index, int64_t sign) const;
   /// `operation` on operand `index`, as `DESTINATION, SOURCE, constant`.
   void compute(const llvm::Twine &what, unsigned index, StringRef type, StringRef operation,
                uint64_t constant, Concern concern);
@@ -120,6 +173,11 @@ private:
   /// written after it.
   const ptx::Instruction *previous = nullptr;
   llvm::StringSet<> written;
+  /// Of interest, since the last label or jump.
+  std::vector<const ptx::Instruction *> straight;
+  /// Of interest, the last one in the text.
+  const ptx::Instruction *before = nullptr;
+  bool initialised = false;
 };
 
 } // namespace
@@ -156,6 +214,56 @@ void Finder::add(const llvm::Twine &what, Lines lines, Concern concern) {
   edits.push_back(std::move(edit));
 }
 
+/// Says of the last edit why it breaks nothing.
+void Finder::argue(const llvm::Twine &why) { edits.back().argument = why.str(); }
+
+bool Finder::isCovered(const ptx::Instruction &wait) const {
+  StringRef access = wait.hasModifier("wait::ld") ? "ld" : "st";
+  for (const ptx::Instruction *earlier : llvm::reverse(straight)) {
+    if (earlier == &wait) {
+      continue;
+    }
+    if (earlier->opcode == "tcgen05" && earlier->hasModifier(access)) {
+      return false;
+    }
+    if (nameOf(*earlier) == nameOf(wait)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+std::string Finder::whyDeletable() const {
+  if (isTensorWait(*instruction) && isCovered(*instruction)) {
+    return "an equal wait stands before it, with no such access between them";
+  }
+  if (instruction->hasModifier("relinquish_alloc_permit")) {
+    return "it only lets other CTAs allocate earlier";
+  }
+  if (instruction->opcode == "bar" && instruction->hasModifier("warp") && before &&
+      (before->hasModifier("try_wait") || before->hasModifier("test_wait"))) {
+    return "each lane has waited for itself, and every order of a warp's lanes is the same to what "
+           "follows";
+  }
+  if (instruction->opcode == "setmaxnreg" && instruction->hasModifier("inc")) {
+    return "registers are a budget that ptxas keeps: fewer cost time, not results";
+  }
+  return "";
+}
+
+std::string Finder::whyOtherNumber(unsigned index, int64_t sign) const {
+  if (sign < 0 && instruction->opcode == "setmaxnreg") {
+    return "registers are a budget that ptxas keeps: fewer cost time, not results";
+  }
+  if (sign < 0 && instruction->hasModifier("wait_group")) {
+    return "it waits for more";
+  }
+  if (instruction->opcode == "bar" && index == 0 && instruction->operands.size() == 1) {
+    return "all threads meet at another barrier";
+  }
+  return "";
+}
+
 void Finder::replace(const llvm::Twine &what, const ptx::Instruction &changed, Concern concern) {
   add(what, {{instruction->line, print(changed)}}, concern);
 }
@@ -163,6 +271,7 @@ void Finder::replace(const llvm::Twine &what, const ptx::Instruction &changed, C
 void Finder::addDeletion() {
   if (!hasResult(*instruction)) {
     add("deleted", {{instruction->line, ""}});
+    argue(whyDeletable());
     return;
   }
   const ptx::Operand &result = instruction->operands.front();
@@ -171,6 +280,7 @@ void Finder::addDeletion() {
   } else if (result.kind == ptx::Operand::Kind::Pair) {
     add("all lanes",
         {{instruction->line, "setp.eq.u32 " + result.elements[1].name.str() + ", 0, 0;"}});
+    argue(initialised ? "" : "lanes that initialise barriers alike make one of each");
   }
 }
 
@@ -180,9 +290,11 @@ void Finder::addModifiers() {
     if (StringRef slip = slipFor(modifier); !slip.empty()) {
       changed.modifiers[index] = slip;
       replace(modifier + " as " + slip, changed);
+      argue(isTensorWait(*instruction) ? whyDeletable() : "");
     } else if (modifier == "read") {
       changed.modifiers.erase(changed.modifiers.begin() + static_cast<ptrdiff_t>(index));
       replace("without read", changed);
+      argue("it waits for more");
     } else if (modifier == "wait_group") {
       if (!instruction->hasModifier("read")) {
         changed.modifiers.insert(changed.modifiers.begin() + static_cast<ptrdiff_t>(index) + 1,
@@ -238,6 +350,7 @@ void Finder::addImmediate(unsigned index) {
     }
     replace("operand " + llvm::Twine(index) + (sign > 0 ? " + " : " - ") + llvm::Twine(unit),
             changed);
+    argue(whyOtherNumber(index, sign));
   }
 }
 
@@ -278,6 +391,8 @@ void Finder::addDescriptor(unsigned index, StringRef name) {
   for (auto [field, bit] : fields) {
     compute("operand " + llvm::Twine(index) + " " + field, index, typeOf(name), "xor.b64",
             uint64_t(1) << bit, Concern::Value);
+    // PTX ISA, matrix descriptor; where the field is read, the product differs.
+    argue(StringRef(field) == "leading" ? "a swizzled operand along K has no leading offset" : "");
   }
 }
 
@@ -360,6 +475,15 @@ void Finder::addMove() {
   }
   add("one earlier",
       {{previous->line, print(*instruction) + " " + print(*previous)}, {instruction->line, ""}});
+  std::string why = whyTheyCommute(*previous, *instruction);
+  if (why.empty() && ((isTensorWait(*previous) && isCovered(*previous)) ||
+                      (isTensorWait(*instruction) && isCovered(*instruction)))) {
+    why = "one of the two waits for nothing that an equal one has not waited for";
+  }
+  if (instruction->opcode == "fence" && instruction->hasModifier("mbarrier_init")) {
+    why = "no copy completes at the barrier between: race detection asks for the fence there";
+  }
+  argue(why);
 }
 
 void Finder::visit(const ptx::Instruction &visited) {
@@ -387,18 +511,20 @@ void Finder::visitBlock(const ptx::Block &block) {
       declare(statement->variables);
       break;
     case ptx::Statement::Kind::Block:
-      previous = nullptr;
+      leaveLine();
       visitBlock(statement->block);
-      previous = nullptr;
+      leaveLine();
       break;
     case ptx::Statement::Kind::Instruction: {
       const ptx::Instruction &next = statement->instruction;
       visit(next);
       if (isOfInterest(next)) {
-        previous = &next;
+        previous = before = &next;
+        straight.push_back(&next);
         written.clear();
+        initialised |= next.opcode == "mbarrier" && next.hasModifier("init");
       } else if (next.opcode == "bra" || next.opcode == "ret" || next.opcode == "exit") {
-        previous = nullptr;
+        leaveLine();
       }
       // Whatever is written stands first.
       if (!next.operands.empty()) {
@@ -407,7 +533,7 @@ void Finder::visitBlock(const ptx::Block &block) {
       break;
     }
     default:
-      previous = nullptr;
+      leaveLine();
       break;
     }
   }

@@ -8,6 +8,9 @@
 
 namespace fa4::mutations {
 
+/// How kinds of edits end that move an op, or an instruction, up.
+static constexpr llvm::StringLiteral kMove = ": one earlier";
+
 /// Why an edit that every asked rung accepts breaks nothing; empty: nobody knows.
 static std::string reasonFor(const Edit &edit, const Verdict &verdict) {
   if (verdict.sameCode) {
@@ -27,41 +30,47 @@ static std::string reasonFor(const Edit &edit, const Verdict &verdict) {
   return "";
 }
 
-void Report::add(const Edit &edit, const Verdict &verdict, bool ofPtx) {
-  Row &row = (ofPtx ? ptx : placed)[edit.kind];
-  auto objects = [](const std::optional<std::string> &said) { return said && !said->empty(); };
+static bool objects(const std::optional<std::string> &said) { return said && !said->empty(); }
+
+bool Report::count(Row &row, const Edit &edit, const Verdict &verdict) {
   bool byProof = objects(verdict.proof), bySimulator = objects(verdict.simulator);
-  if (!ofPtx && edit.concern == Concern::Order) {
-    Watch &watch = watched[edit.placedLine];
-    ++watch.edits;
-    watch.refused += byProof || objects(verdict.verifier);
-  }
   ++row.edits;
   row.verifier += objects(verdict.verifier);
   row.proof += byProof;
   row.simulated += verdict.simulator.has_value();
   row.simulator += bySimulator;
   row.both += byProof && bySimulator;
-  if (bySimulator && !byProof && !objects(verdict.verifier) && !ofPtx) {
+  if (verdict.isKilled() && !verdict.crashed) {
+    ++passed;
+    return true;
+  }
+  ++row.survivors;
+  return false;
+}
+
+void Report::add(const PlacedEdit &edit, const Verdict &verdict) {
+  Row &row = placed[edit.kind];
+  bool refused = objects(verdict.proof) || objects(verdict.verifier);
+  if (edit.concern == Concern::Order) {
+    Watch &watch = watched[edit.placedLine];
+    ++watch.edits;
+    watch.refused += refused;
+    watch.mayMove |= !refused && verdict.proof && llvm::StringRef(edit.kind).ends_with(kMove);
+  }
+  if (objects(verdict.simulator) && !refused) {
     ++row.onlySimulator;
     if (edit.concern == Concern::Order) {
       unseen.push_back({edit.kind, edit.place, *verdict.simulator});
     }
   }
-  if (verdict.isKilled() && !verdict.crashed) {
-    ++passed;
-    return;
-  }
-  ++row.survivors;
-  if (ofPtx) {
-    addPtxSurvivor(edit, verdict);
+  if (count(row, edit, verdict)) {
     return;
   }
   if (!canRun && edit.concern == Concern::Value && !verdict.crashed) {
     ++row.open;
     return;
   }
-  std::string reason = verdict.crashed ? "" : reasonFor(edit, verdict);
+  std::string reason = verdict.crashed ? "" : fa4::mutations::reasonFor(edit, verdict);
   row.harmless += !reason.empty();
   ++(reason.empty() ? failed : passed);
   survivors.push_back({edit.kind, edit.place,
@@ -70,24 +79,44 @@ void Report::add(const Edit &edit, const Verdict &verdict, bool ofPtx) {
                                         : reason});
 }
 
-void Report::addPtxSurvivor(const Edit &edit, const Verdict &verdict) {
-  // Runs show faults, not that there is none: what is known of the op stands beside it.
-  const Watch &watch = watched[edit.placedLine];
-  std::string text = "no run shows it; of its op at T2, " + std::to_string(watch.refused) + " of " +
-                     std::to_string(watch.edits) + " edits of order are refused";
-  if (verdict.crashed) {
-    text = "**the simulator crashed or hung**";
-  } else if (edit.silences) {
-    text = "**a signal is gone, and no run shows it**";
+std::string Report::reasonFor(const PtxEdit &edit) const {
+  if (!edit.argument.empty()) {
+    return edit.argument;
   }
-  failed += verdict.crashed || edit.silences;
-  ptxSurvivors.push_back({edit.kind, edit.place, text});
+  auto watch = watched.find(edit.placedLine);
+  bool isMove = llvm::StringRef(edit.kind).ends_with(kMove);
+  if (isMove && watch != watched.end() && watch->second.mayMove) {
+    return "the proof holds when the op of T2 moves so";
+  }
+  // What the lowering adds: around the set-up, and before deallocation, which is
+  // synchronous.
+  bool fence = llvm::StringRef(edit.kind).starts_with("tcgen05.fence");
+  if (fence && !placed.empty() && watch == watched.end()) {
+    return "T2 has no fence there: race detection, for which allocation is a write and "
+           "deallocation an access, finds everything ordered without it";
+  }
+  return "";
+}
+
+void Report::add(const PtxEdit &edit, const Verdict &verdict) {
+  Row &row = ptx[edit.kind];
+  if (count(row, edit, verdict)) {
+    return;
+  }
+  std::string reason = verdict.crashed ? "" : reasonFor(edit);
+  row.harmless += !reason.empty();
+  ++(reason.empty() ? failed : passed);
+  ptxSurvivors.push_back({edit.kind, edit.place,
+                          verdict.crashed  ? "**the simulator crashed or hung**"
+                          : reason.empty() ? "**no run shows it, and nothing shows why not**"
+                                           : reason});
 }
 
 void Report::printTable(llvm::raw_ostream &os, const std::map<std::string, Row> &rows,
                         bool ofPtx) const {
-  os << (ofPtx ? "| Class | Edits | Not loaded | Simulated | Simulator | Survivors |\n"
-                 "|---|---|---|---|---|---|\n"
+  os << (ofPtx ? "| Class | Edits | Not loaded | Simulated | Simulator | Survivors | of them "
+                 "harmless |\n"
+                 "|---|---|---|---|---|---|---|\n"
                : "| Class | Edits | Verifiers | Proof | Simulated | Simulator | Proof and "
                  "simulator | "
                  "Simulator alone | Survivors | of them harmless | of them values, not run |\n"
@@ -96,7 +125,8 @@ void Report::printTable(llvm::raw_ostream &os, const std::map<std::string, Row> 
   auto printRow = [&](llvm::StringRef name, const Row &row) {
     os << "| " << name << " | " << row.edits << " | " << row.verifier << " | ";
     if (ofPtx) {
-      os << row.simulated << " | " << row.simulator << " | " << row.survivors << " |\n";
+      os << row.simulated << " | " << row.simulator << " | " << row.survivors << " | "
+         << row.harmless << " |\n";
       return;
     }
     os << row.proof << " | " << row.simulated << " | " << row.simulator << " | " << row.both

@@ -24,8 +24,8 @@ public:
   /// all.
   explicit Report(bool canRun) : canRun(canRun) {}
 
-  /// Takes in what was said about an edit of the placed kernel, or of its PTX.
-  void add(const Edit &edit, const Verdict &verdict, bool ofPtx);
+  void add(const PlacedEdit &edit, const Verdict &verdict);
+  void add(const PtxEdit &edit, const Verdict &verdict);
 
   void print(llvm::raw_ostream &os) const;
 
@@ -41,14 +41,19 @@ private:
     unsigned edits = 0, verifier = 0, proof = 0, simulated = 0, simulator = 0, both = 0,
              onlySimulator = 0, survivors = 0, harmless = 0, open = 0;
   };
-  /// Of one line of T2: edits of order, and how many a rung refuses without a run.
+  /// Of one line of T2: edits of order, how many a rung refuses without a run, and
+  /// whether the proof holds when its op moves up.
   struct Watch {
     unsigned edits = 0, refused = 0;
+    bool mayMove = false;
   };
   struct Line {
     std::string kind, place, text;
   };
-  void addPtxSurvivor(const Edit &edit, const Verdict &verdict);
+  /// Counts the edit; returns whether a rung objects.
+  bool count(Row &row, const Edit &edit, const Verdict &verdict);
+  void addPtxSurvivor(const PtxEdit &edit, const Verdict &verdict, Row &row);
+  std::string reasonFor(const PtxEdit &edit) const;
   void printTable(llvm::raw_ostream &os, const std::map<std::string, Row> &rows, bool ofPtx) const;
 
   bool canRun;

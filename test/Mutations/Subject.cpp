@@ -12,6 +12,7 @@
 
 #include "Subject.h"
 
+#include "BundleArguments.h"
 #include "fa4/Dialect/FA4/IR/FA4Attributes.h"
 #include "fa4/Dialect/Tile/IR/TileOps.h"
 #include "fa4/Dialect/Tile/Transforms/Passes.h"
@@ -20,6 +21,8 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
 
 using namespace mlir;
 using namespace fa4::driver;
@@ -132,8 +135,54 @@ llvm::Expected<std::unique_ptr<Subject>> Subject::create(MLIRContext &context,
   return subject;
 }
 
+llvm::Expected<std::unique_ptr<Subject>>
+Subject::createFromBundle(llvm::StringRef path, llvm::ArrayRef<InputOptions> inputs) {
+  llvm::Expected<runtime::Bundle> bundle = runtime::readBundle(path);
+  if (!bundle) {
+    return bundle.takeError();
+  }
+  llvm::SmallString<128> file = llvm::sys::path::parent_path(path);
+  llvm::sys::path::append(file, bundle->ptx);
+  auto text = llvm::MemoryBuffer::getFile(file);
+  if (!text) {
+    return llvm::createStringError("expected '" + file.str() +
+                                   "' to be readable, but got: " + text.getError().message());
+  }
+  std::unique_ptr<Subject> subject(new Subject());
+  auto loaded = SimulatedProgram::load(std::move(*bundle), (*text)->getBuffer().str());
+  if (!loaded) {
+    return loaded.takeError();
+  }
+  subject->baseline = std::move(*loaded);
+  if (llvm::Error error = subject->finishRuns(inputs)) {
+    return std::move(error);
+  }
+  return subject;
+}
+
+/// Normal numbers in every tensor.
+llvm::Expected<std::vector<Argument>> Subject::makeArguments(const InputOptions &inputs) const {
+  std::vector<Argument> arguments;
+  for (auto [number, declared] : llvm::enumerate(baseline->getBundle().arguments)) {
+    auto shape = inputs.shapes.find(declared.name);
+    std::optional<support::NpyType> type = tool::npyTypeOf(declared.type);
+    if (!declared.isTensor || !type || shape == inputs.shapes.end()) {
+      return llvm::createStringError("expected argument '" + declared.name +
+                                     "' to be a tensor with a shape in --run, but got another one");
+    }
+    auto array = std::make_shared<HostArray>(*type, shape->second);
+    numerics::CounterRandom normal(inputs.random.seed, number);
+    array->forEach([&](llvm::ArrayRef<int64_t> index, int64_t element) {
+      array->set(index, normal.gaussian(static_cast<uint64_t>(element)));
+    });
+    arguments.emplace_back(std::move(array));
+  }
+  return arguments;
+}
+
 llvm::Expected<Subject::Case> Subject::makeCase(const InputOptions &inputs) const {
-  llvm::Expected<std::vector<Argument>> made = entry->makeArguments(inputs);
+  llvm::Expected<std::vector<Argument>> made =
+      entry ? entry->makeArguments(inputs) : makeArguments(inputs);
   if (!made) {
     return made.takeError();
   }
@@ -166,6 +215,10 @@ llvm::Error Subject::prepareRuns(llvm::ArrayRef<InputOptions> inputs) {
     return compiled.takeError();
   }
   baseline = std::move(*compiled);
+  return finishRuns(inputs);
+}
+
+llvm::Error Subject::finishRuns(llvm::ArrayRef<InputOptions> inputs) {
   ptx = baseline->getPtx().str();
   llvm::Expected<std::string> spread = spreadPtx(ptx);
   if (!spread) {
@@ -250,6 +303,7 @@ std::string Subject::simulate(SimulatedProgram &program) const {
   for (unsigned seed = 0; seed < seeds && complaint.empty(); ++seed) {
     options.seed = seed;
     options.spuriousTryWait = seed % 2 == 1;
+    options.pipeIsa = seed / 2 % 2 == 1;
     complaint = runOnce(program, cases[seed % cases.size()], options);
   }
   return complaint;

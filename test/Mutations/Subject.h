@@ -50,7 +50,13 @@ public:
   create(mlir::MLIRContext &context, llvm::StringRef moduleText,
          llvm::ArrayRef<driver::InputOptions> inputs);
 
-  mlir::ModuleOp getPlaced() const { return *placed; }
+  /// A kernel that is PTX, with the bundle that launches it; each of `inputs` gives the
+  /// shapes of all tensors.
+  static llvm::Expected<std::unique_ptr<Subject>>
+  createFromBundle(llvm::StringRef path, llvm::ArrayRef<driver::InputOptions> inputs);
+
+  /// Null for PTX.
+  mlir::ModuleOp getPlaced() const { return placed ? *placed : mlir::ModuleOp(); }
   llvm::StringRef getPlacedText() const { return placedText; }
   /// One statement a line.
   llvm::StringRef getPtx() const { return spreadText; }
@@ -71,6 +77,9 @@ private:
 
   Subject() = default;
   llvm::Error prepareRuns(llvm::ArrayRef<driver::InputOptions> inputs);
+  llvm::Error finishRuns(llvm::ArrayRef<driver::InputOptions> inputs);
+  llvm::Expected<std::vector<driver::Argument>>
+  makeArguments(const driver::InputOptions &inputs) const;
   llvm::Expected<Case> makeCase(const driver::InputOptions &inputs) const;
   std::string verify(mlir::ModuleOp module) const;
   std::string prove(mlir::ModuleOp module) const;
