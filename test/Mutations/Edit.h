@@ -39,9 +39,6 @@ struct Edit {
   Concern concern = Concern::Order;
   /// The line of T2 that it stands on, or that its instruction comes from.
   unsigned placedLine = 0;
-  /// Takes away a signal that somebody waits for, so that a run without a fault is one
-  /// that looks at nothing.
-  bool silences = false;
 };
 
 /// An edit of the op with that number, in pre-order, of a module.
@@ -62,6 +59,8 @@ struct PtxEdit : Edit {
   /// Why it breaks nothing, where the instructions around it say so; believed only if
   /// no run objects.
   std::string argument;
+  /// Deletes, changes or moves a tcgen05.fence, or something over one.
+  bool fencesTensors = false;
 };
 
 /// `ptx` with one statement a line, as the simulator's printer has it.

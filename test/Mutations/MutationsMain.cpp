@@ -34,7 +34,9 @@ namespace {
 
 namespace cl = llvm::cl;
 enum class Level { All, Placed, Ptx };
-cl::list<std::string> kernels(cl::Positional, cl::desc("<modules with one kernel each>"),
+cl::list<std::string> kernels(cl::Positional,
+                              cl::desc("<modules with one kernel each; files of one "
+                                       "module are joined by +; or bundles>"),
                               cl::OneOrMore);
 cl::opt<Level> level("level", cl::desc("Which edits"), cl::init(Level::All),
                      cl::values(clEnumValN(Level::All, "all", "of the placed kernel and its PTX"),
@@ -78,7 +80,7 @@ public:
   void showEdit(size_t number) const;
   /// Returns whether all edits were judged.
   bool run();
-  Report makeReport() const;
+  Report makeReport(llvm::ArrayRef<HandArgument> arguments) const;
 
 private:
   const Edit &edit(size_t number) const {
@@ -236,8 +238,8 @@ bool Session::run() {
   return llvm::all_of(work, [&](size_t number) { return verdicts[number].has_value(); });
 }
 
-Report Session::makeReport() const {
-  Report report(subject.canRun());
+Report Session::makeReport(llvm::ArrayRef<HandArgument> arguments) const {
+  Report report(subject.canRun(), subject.getPlacedText(), arguments);
   for (size_t number = 0; number < size(); ++number) {
     if (verdicts[number]) {
       if (isPtx(number)) {
@@ -310,6 +312,11 @@ static llvm::Expected<fa4::driver::InputOptions> parseRun(llvm::StringRef text) 
     auto [argument, shape] = array.split('=');
     llvm::SmallVector<llvm::StringRef> sizes;
     shape.split(sizes, 'x');
+    double number = 0;
+    if (shape.contains('.') && !shape.getAsDouble(number)) {
+      options.scalars[argument] = number;
+      continue;
+    }
     for (llvm::StringRef size : sizes) {
       int64_t extent = 0;
       if (size.getAsInteger(10, extent) || extent < 0) {
@@ -337,17 +344,23 @@ createSubject(mlir::MLIRContext &context, const std::string &path,
   if (llvm::sys::path::extension(path) == ".json") {
     return Subject::createFromBundle(path, runs);
   }
-  auto text = llvm::MemoryBuffer::getFile(path);
-  if (!text) {
-    return llvm::createStringError("expected '" + path +
-                                   "' to be readable, but got: " + text.getError().message());
+  std::string module;
+  llvm::SmallVector<llvm::StringRef> files;
+  llvm::StringRef(path).split(files, '+');
+  for (llvm::StringRef file : files) {
+    auto text = llvm::MemoryBuffer::getFile(file);
+    if (!text) {
+      return llvm::createStringError("expected '" + file +
+                                     "' to be readable, but got: " + text.getError().message());
+    }
+    module += (*text)->getBuffer();
   }
-  return Subject::create(context, (*text)->getBuffer(), runs);
+  return Subject::create(context, module, runs);
 }
 
 static llvm::Error runKernel(mlir::MLIRContext &context, const std::string &path,
                              llvm::ArrayRef<Run> runs, Totals &totals) {
-  llvm::StringRef name = llvm::sys::path::stem(path);
+  llvm::StringRef name = llvm::sys::path::stem(llvm::StringRef(path).split('+').first);
   auto subject = createSubject(context, path, selectRuns(runs, name));
   if (!subject) {
     return subject.takeError();
@@ -366,7 +379,13 @@ static llvm::Error runKernel(mlir::MLIRContext &context, const std::string &path
     return llvm::Error::success();
   }
   totals.whole &= session.run();
-  Report report = session.makeReport();
+  std::vector<HandArgument> arguments;
+  llvm::SmallString<128> beside(llvm::StringRef(path).split('+').first);
+  llvm::sys::path::replace_extension(beside, "arguments");
+  if (auto text = llvm::MemoryBuffer::getFile(beside)) {
+    arguments = parseArguments((*text)->getBuffer());
+  }
+  Report report = session.makeReport(arguments);
   llvm::raw_string_ostream page(totals.page);
   page << "\n## `" << name << "`\n\n";
   report.print(page);

@@ -207,9 +207,11 @@ void Finder::add(const llvm::Twine &what, Lines lines, Concern concern) {
                StringRef(print(*instruction)).take_front(longest).str() + "`";
   edit.concern = concern;
   edit.placedLine = sourceLine;
-  bool signals = instruction->hasModifier("expect_tx") || instruction->hasModifier("commit") ||
-                 (instruction->opcode == "mbarrier" && instruction->hasModifier("init"));
-  edit.silences = signals && lines.front().second.empty();
+  auto isFence = [](const ptx::Instruction &fence) {
+    return fence.hasModifier("fence::before_thread_sync") ||
+           fence.hasModifier("fence::after_thread_sync");
+  };
+  edit.fencesTensors = isFence(*instruction) || (lines.size() == 2 && isFence(*previous));
   edit.lines = std::move(lines);
   edits.push_back(std::move(edit));
 }

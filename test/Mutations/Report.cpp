@@ -30,6 +30,29 @@ static std::string reasonFor(const Edit &edit, const Verdict &verdict) {
   return "";
 }
 
+std::vector<HandArgument> parseArguments(llvm::StringRef text) {
+  std::vector<HandArgument> arguments;
+  llvm::SmallVector<llvm::StringRef> lines;
+  text.split(lines, '\n', -1, /*KeepEmpty=*/false);
+  for (llvm::StringRef line : lines) {
+    llvm::SmallVector<llvm::StringRef, 3> parts;
+    line.split(parts, '|', 2);
+    if (parts.size() == 3) {
+      arguments.push_back({parts[0].trim().str(), parts[1].trim().str(), parts[2].trim().str()});
+    }
+  }
+  return arguments;
+}
+
+Report::Report(bool canRun, llvm::StringRef placedText, llvm::ArrayRef<HandArgument> arguments)
+    : canRun(canRun), arguments(arguments) {
+  llvm::SmallVector<llvm::StringRef> lines;
+  placedText.split(lines, '\n');
+  for (llvm::StringRef line : lines) {
+    placedLines.push_back(line.str());
+  }
+}
+
 static bool objects(const std::optional<std::string> &said) { return said && !said->empty(); }
 
 bool Report::count(Row &row, const Edit &edit, const Verdict &verdict) {
@@ -88,10 +111,16 @@ std::string Report::reasonFor(const PtxEdit &edit) const {
   if (isMove && watch != watched.end() && watch->second.mayMove) {
     return "the proof holds when the op of T2 moves so";
   }
+  for (const HandArgument &argument : arguments) {
+    bool here = edit.placedLine > 0 && edit.placedLine <= placedLines.size() &&
+                llvm::StringRef(placedLines[edit.placedLine - 1]).contains(argument.op);
+    if (here && argument.kind == edit.kind) {
+      return argument.why;
+    }
+  }
   // What the lowering adds: around the set-up, and before deallocation, which is
   // synchronous.
-  bool fence = llvm::StringRef(edit.kind).starts_with("tcgen05.fence");
-  if (fence && !placed.empty() && watch == watched.end()) {
+  if (edit.fencesTensors && !placed.empty() && watch == watched.end()) {
     return "T2 has no fence there: race detection, for which allocation is a write and "
            "deallocation an access, finds everything ordered without it";
   }
@@ -152,26 +181,50 @@ void Report::printTable(llvm::raw_ostream &os, const std::map<std::string, Row> 
 void Report::printPreface(llvm::raw_ostream &os, llvm::StringRef note) {
   os << "# Every single fault, and who finds it\n\n"
         "Written by `fa4-mutations` (`ninja check-fa4-deep-mutations`); not edited by hand.\n"
-     << note
-     << "\n\n"
-        "The tool takes a kernel that holds and breaks it in one place: each op of T2 that waits, "
-        "signals,\norders or moves data is deleted, moved one earlier, and changed in each "
-        "attribute and operand; so are the\ndeclarations of memory, barriers and roles, and the "
-        "instructions of the PTX. Which edits there are follows\nfrom the form of ops and "
-        "instructions alone (`test/Mutations`). Each rung is asked by itself:\n\n"
-        "- *verifiers*: those of the ops, `tile-verify-t2`, `tile-verify-target`, and what the "
-        "lowering refuses;\n"
-        "- *proof*: `tile-verify-protocol`;\n"
-        "- *simulator*: the edited kernel is compiled and run in several orders, and every result "
-        "compared bit by\n  bit with the unedited kernel's.\n\n"
-        "An edit survives if no rung that was asked objects. It is harmless if its PTX is that of "
-        "the unedited kernel, if\nit is one of order and the proof, which covers all lengths, "
-        "holds with it, or if it is one of place, size or\nthreads and every rule of the placed "
-        "program and the proof hold with it. Of a kernel that is only proved, nobody can say what "
-        "edits of values do:\nthose are counted apart. Of the PTX, runs alone can speak: what no "
-        "run "
-        "shows is listed, and counts neither way.\nLine numbers are those of the T2 text\n"
-        "(`fa4c --emit=tile-t2`) and of the PTX with one statement a line (`fa4-sim --print`).\n";
+     << note << R"(
+
+The tool takes a kernel that holds and breaks it in one place: each op of T2 that waits, signals,
+orders or moves data is deleted, moved one earlier, and changed in each attribute and operand; so are the
+declarations of memory, barriers and roles, and the instructions of the PTX. Which edits there are follows
+from the form of ops and instructions alone (`test/Mutations`). Each rung is asked by itself:
+
+- *verifiers*: those of the ops, `tile-verify-t2`, `tile-verify-target`, and what the lowering refuses;
+- *proof*: `tile-verify-protocol`;
+- *simulator*: the edited kernel is compiled and run: each input in one order without race detection, then in
+  random orders with it, with waits that fail for no reason and with both orders of the tensor pipe. It
+  objects by a fault (a trap, a deadlock, a race) or if a bit of a result differs from the unedited kernel's.
+
+An edit survives if no rung that was asked objects. It is harmless if its PTX is that of the unedited kernel, if
+it is one of order and the proof, which covers all lengths, holds with it, or if it is one of place, size or
+threads and every rule of the placed program and the proof hold with it. Of a kernel that is only proved, nobody can say what
+edits of values do: those are counted apart. An edit of the PTX is harmless if the instructions around it say
+so, if the proof holds when its op of T2 moves alike, or for a reason that somebody wrote down (`test/Mutations/Inputs/*.arguments`);
+the reason stands beside each. Any other survivor is a failure.
+
+Line numbers are those of the T2 text (`fa4c --emit=tile-t2`) and of the PTX with one statement a line
+(`fa4-sim --print`). What the classes of the judge's list are called here:
+
+| Kind of fault | Classes |
+|---|---|
+| wait | `barrier.wait`, `group.wait`, `named.sync`: deleted; `mbarrier.try_wait`: always true; `wait_group`, `tcgen05.wait`: deleted |
+| arrive | `barrier.arrive`, `named.arrive`: deleted, by other; `mbarrier.arrive`, `bar.arrive`: deleted |
+| commit | `barrier.commit`, `group.commit`: deleted; `tcgen05.commit`, `commit_group`: deleted |
+| fence | `fence`: deleted, without before, after, proxy, init, wgmma, tmem_loads, tmem_stores; each fence of PTX |
+| count | `barrier`: count; `named_barrier`: threads; `mbarrier.init`: operand 1; `bar`: operand 1 |
+| phase | cursors: credit, + 1, - 1; `advance`: deleted; trips left out or added |
+| parity | `mbarrier.try_wait.parity`: parity |
+| expected bytes | `barrier.expect`: bytes; `mbarrier.arrive.expect_tx`: operand 2 |
+| swizzle | `view`: swizzle, layout, major, panel; descriptors of products: swizzle, stride, leading |
+| descriptor offset | descriptors of products: start, base offset; `view`: offset; instruction descriptors |
+| slot release | `barrier.arrive`, `barrier.commit`: deleted, one earlier, another element |
+| ring depth | `barrier`: depth, family |
+| placement | `placed_alloc`: start, stride, family, space; `barrier`: start; `view`: alloc |
+| allocation | `tmem.alloc`, `tcgen05.alloc` |
+| teardown | `tmem.free`, `tcgen05.dealloc`, `relinquish_alloc_permit` |
+| cluster barrier | `cluster_sync`; `barrier.cluster`: deleted, one earlier |
+| lane quarter | `tcgen05.ld`, `st`, `mma`: lanes of the next warp |
+| register budget | `role`: regs; `setmaxnreg` |
+)";
 }
 
 void Report::print(llvm::raw_ostream &os) const {

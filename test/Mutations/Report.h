@@ -18,11 +18,18 @@
 
 namespace fa4::mutations {
 
+/// Why edits of one class break nothing at an op of T2, in words: for those that no rung
+/// can see through. Stands in KERNEL.arguments, one a line: `class | text of the op | why`.
+struct HandArgument {
+  std::string kind, op, why;
+};
+std::vector<HandArgument> parseArguments(llvm::StringRef text);
+
 class Report {
 public:
   /// Placed edits come first. `canRun`: whether the simulator can be asked about this kernel at
   /// all.
-  explicit Report(bool canRun) : canRun(canRun) {}
+  Report(bool canRun, llvm::StringRef placedText, llvm::ArrayRef<HandArgument> arguments);
 
   void add(const PlacedEdit &edit, const Verdict &verdict);
   void add(const PtxEdit &edit, const Verdict &verdict);
@@ -52,11 +59,12 @@ private:
   };
   /// Counts the edit; returns whether a rung objects.
   bool count(Row &row, const Edit &edit, const Verdict &verdict);
-  void addPtxSurvivor(const PtxEdit &edit, const Verdict &verdict, Row &row);
   std::string reasonFor(const PtxEdit &edit) const;
   void printTable(llvm::raw_ostream &os, const std::map<std::string, Row> &rows, bool ofPtx) const;
 
   bool canRun;
+  std::vector<std::string> placedLines;
+  std::vector<HandArgument> arguments;
   std::map<std::string, Row> placed, ptx;
   std::map<unsigned, Watch> watched;
   std::vector<Line> survivors, ptxSurvivors, unseen;

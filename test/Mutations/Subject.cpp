@@ -16,6 +16,7 @@
 #include "fa4/Dialect/FA4/IR/FA4Attributes.h"
 #include "fa4/Dialect/Tile/IR/TileOps.h"
 #include "fa4/Dialect/Tile/Transforms/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
@@ -127,7 +128,9 @@ llvm::Expected<std::unique_ptr<Subject>> Subject::create(MLIRContext &context,
       return llvm::createStringError("expected the unedited kernel to hold, but got: " + complaint);
     }
   }
-  if (levelOf(*subject->stated) == DeviceLevel::Attn) {
+  bool isCalled = llvm::any_of(subject->stated->getOps<func::FuncOp>(),
+                               [](func::FuncOp function) { return !function.isDeclaration(); });
+  if (isCalled) {
     if (llvm::Error error = subject->prepareRuns(inputs)) {
       return std::move(error);
     }

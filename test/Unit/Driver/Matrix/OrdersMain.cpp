@@ -1,0 +1,404 @@
+//===- OrdersMain.cpp - shipped kernels in many orders of events ----------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// `fa4-orders` runs what the compiler makes by default of a list of attentions in the
+// simulator, with race detection: random orders of events, the orders of the tensor
+// pipe that hardware shows and those that PTX promises, every way of choosing inside
+// the bounds of approximate functions. Each run must end without a fault, its results
+// must hold against the reference, and where the approximations do not depend on the
+// seed, their bits must be those of every other order.
+//
+// A block of seeds is a unit: what the log has is not run again, and processes with
+// different --shard share the units.
+//
+//===----------------------------------------------------------------------===//
+
+#include "CaseData.h"
+
+#include "fa4/Dialect/FA4/IR/FA4Attributes.h"
+#include "fa4/Driver/HostProgram.h"
+#include "fa4/Driver/ReferenceAdapter.h"
+#include "fa4/Driver/SimulatedProgram.h"
+#include "fa4/Pipelines/Registration.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/InitAllDialects.h"
+#include "mlir/InitAllExtensions.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+
+#include <chrono>
+#include <fstream>
+#include <map>
+
+using namespace fa4;
+using namespace fa4::driver;
+using namespace fa4::matrix;
+
+namespace {
+
+namespace cl = llvm::cl;
+cl::opt<unsigned> seeds("seeds", cl::desc("Orders per configuration, pipe and approximation"),
+                        cl::init(200));
+cl::opt<unsigned> blockSize("block", cl::desc("Of them in one unit"), cl::init(25));
+cl::opt<std::string> shard("shard", cl::desc("Which of how many processes this is"),
+                           cl::value_desc("number/count"), cl::init("0/1"));
+cl::opt<std::string> logFolder("log", cl::desc("Where to keep what was seen, to go on from"),
+                               cl::value_desc("folder"), cl::Required);
+cl::opt<std::string> commit("commit", cl::desc("What the rows have as commit"),
+                            cl::init("unknown"));
+cl::opt<double> minutes("minutes", cl::desc("How long to go on"), cl::init(60));
+cl::opt<std::string> only("only", cl::desc("Configurations whose name contains the text"));
+cl::opt<bool> list("list", cl::desc("Print the configurations and run nothing"));
+cl::opt<std::string> reportFile("report", cl::desc("Sum up the log there and run nothing"),
+                                cl::value_desc("orders.csv"));
+
+struct Configuration {
+  std::string chip;
+  std::string name;
+  Case point;
+};
+
+const std::pair<const char *, sim::ApproxMode> approximations[] = {
+    {"nearest", sim::ApproxMode::Nearest},
+    {"low", sim::ApproxMode::Low},
+    {"jitter", sim::ApproxMode::Jitter},
+    {"edge", sim::ApproxMode::Edge}};
+
+/// `FACTOR=LEVEL` choices on top of the plain forward pass.
+Case makeCase(llvm::ArrayRef<std::pair<Factor, const char *>> choices) {
+  Case point{};
+  auto choose = [&](Factor factor, llvm::StringRef level) {
+    const std::vector<std::string> &levels = factors()[factor].levels;
+    point[factor] = unsigned(llvm::find(levels, level) - levels.begin());
+  };
+  choose(HeadDim, "128");
+  choose(QueryLength, "129");
+  choose(KeyLength, "300");
+  choose(Inputs, "peaked");
+  for (auto [factor, level] : choices) {
+    choose(factor, level);
+  }
+  return point;
+}
+
+std::vector<Configuration> listConfigurations() {
+  std::vector<Configuration> all;
+  using Choice = std::pair<Factor, const char *>;
+  for (const char *chip : {"sm_100a", "sm_90a"}) {
+    auto add = [&](llvm::ArrayRef<Choice> choices) {
+      std::string name;
+      for (auto [factor, level] : choices) {
+        name += (name.empty() ? "" : " ") + std::string(factors()[factor].name) + "=" + level;
+      }
+      all.push_back({chip, name, makeCase(choices)});
+    };
+    bool hopper = llvm::StringRef(chip) == "sm_90a";
+    for (const char *dim : {"64", "96", "128", "192/128", "256"}) {
+      if (!hopper && llvm::StringRef(dim) == "256") {
+        continue; // no plan: accumulators of 256 columns leave no room for scores
+      }
+      for (const char *mask : {"none", "causal", "window:33:33"}) {
+        add({{HeadDim, dim}, {Mask, mask}});
+      }
+    }
+    add({{Mask, "causal"}, {QueryLength, "255"}, {KeyLength, "1000"}});
+    add({{Mask, "causal"}, {ElementType, "f16"}});
+    add({{Mask, "causal"}, {Ratio, "3"}});
+    add({{Mask, "causal"}, {LayoutKind, "bhsd"}});
+    add({{Mask, "causal"}, {Sink, "yes"}});
+    add({{Mask, "causal"}, {PositionOffset, "yes"}});
+    add({{Mask, "document"}});
+    add({{Mask, "predicate"}});
+    for (const char *score : {"softcap", "alibi", "bias", "temperature"}) {
+      add({{Mask, "causal"}, {Score, score}});
+    }
+  }
+  return all;
+}
+
+/// A block of seeds of one configuration under one choice of rules.
+struct Unit {
+  const Configuration *configuration = nullptr;
+  bool isa = false;
+  unsigned approximation = 0;
+  unsigned first = 0, count = 0;
+
+  std::string key() const {
+    return configuration->chip + "," + configuration->name + "," + (isa ? "isa" : "hw") + "," +
+           approximations[approximation].first + "," + std::to_string(first) + "," +
+           std::to_string(count);
+  }
+};
+
+/// All units; neighbours share a kernel.
+std::vector<Unit> listUnits(const std::vector<Configuration> &configurations) {
+  std::vector<Unit> units;
+  for (const Configuration &configuration : configurations) {
+    if (!llvm::StringRef(configuration.chip + " " + configuration.name).contains(only)) {
+      continue;
+    }
+    for (bool isa : {false, true}) {
+      if (isa && configuration.chip != "sm_100a") {
+        continue; // nothing of sm_90a has a pipe to choose
+      }
+      for (unsigned number = 0; number < std::size(approximations); ++number) {
+        for (unsigned first = 0; first < seeds; first += blockSize) {
+          units.push_back(
+              {&configuration, isa, number, first, std::min<unsigned>(blockSize, seeds - first)});
+        }
+      }
+    }
+  }
+  return units;
+}
+
+/// One compiled configuration.
+class Kernel {
+public:
+  explicit Kernel(const Configuration &configuration) : point(configuration.point) {}
+
+  llvm::Error compile(mlir::MLIRContext &context, llvm::StringRef chip);
+  /// What is wrong with one order; empty: nothing.
+  std::string run(const Unit &unit, unsigned seed);
+
+private:
+  llvm::Error runInto(std::vector<Argument> &arguments, const sim::Options &options);
+
+  Case point;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  std::optional<Entry> entry;
+  std::unique_ptr<SimulatedProgram> program;
+  std::optional<ForwardOracle> oracle;
+  std::vector<Argument> inputs;
+  /// By approximation that no seed changes: what the order without chance gives.
+  std::map<unsigned, std::vector<Argument>> expected;
+};
+
+} // namespace
+
+llvm::Error Kernel::compile(mlir::MLIRContext &context, llvm::StringRef chip) {
+  std::string text = "module attributes {fa4.target = #fa4.target<\"" + chip.str() + "\">} {\n" +
+                     moduleText(point) + "}\n";
+  module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
+  if (!module) {
+    return llvm::createStringError("expected the module to parse:\n" + text);
+  }
+  mlir::OwningOpRef<mlir::ModuleOp> planned(mlir::cast<mlir::ModuleOp>((*module)->clone()));
+  if (failed(lowerForHost(*planned, HostStage::Attn))) {
+    return llvm::createStringError("expected a schedule for:\n" + text);
+  }
+  auto findForward = [](mlir::ModuleOp from) {
+    attn::ForwardOp found;
+    from.walk([&](attn::ForwardOp op) { found = op; });
+    return found;
+  };
+  auto schedule = findForward(*planned).getScheduleAttr();
+  llvm::Expected<Entry> found = Entry::find(*module, "main");
+  if (!found) {
+    return found.takeError();
+  }
+  entry.emplace(std::move(*found));
+  auto compiled = SimulatedProgram::create(*planned, *entry, lookupTargetAttr(*planned).getInfo(),
+                                           {/*prove=*/false});
+  if (!compiled) {
+    return compiled.takeError();
+  }
+  program = std::move(*compiled);
+  inputs = matrix::makeArguments(point, *entry);
+  auto made = ForwardOracle::create(
+      findForward(*module), [&](mlir::Value operand) { return entry->bind(operand, inputs); },
+      schedule, /*threads=*/1);
+  if (!made) {
+    return made.takeError();
+  }
+  oracle.emplace(std::move(*made));
+  oracle->grantDeviceProducts();
+  return llvm::Error::success();
+}
+
+llvm::Error Kernel::runInto(std::vector<Argument> &arguments, const sim::Options &options) {
+  SimulationOptions simulation;
+  simulation.simulator = options;
+  simulation.simulator.threads = 1;
+  // Few enough that a persistent CTA has several tiles.
+  simulation.processors = 2;
+  return program->run(arguments, simulation);
+}
+
+std::string Kernel::run(const Unit &unit, unsigned seed) {
+  sim::Options options;
+  options.approx = approximations[unit.approximation].second;
+  bool seeded =
+      options.approx == sim::ApproxMode::Jitter || options.approx == sim::ApproxMode::Edge;
+  if (!seeded && expected.find(unit.approximation) == expected.end()) {
+    std::vector<Argument> arguments = matrix::makeArguments(point, *entry);
+    if (llvm::Error error = runInto(arguments, options)) {
+      return llvm::toString(std::move(error));
+    }
+    expected[unit.approximation] = std::move(arguments);
+  }
+  options.races = true;
+  options.policy = sim::Policy::Random;
+  options.pipeIsa = unit.isa;
+  options.seed = seed;
+  options.spuriousTryWait = seed % 2 == 1;
+  std::vector<Argument> arguments = matrix::makeArguments(point, *entry);
+  if (llvm::Error error = runInto(arguments, options)) {
+    return llvm::toString(std::move(error));
+  }
+  const HostArray *output = entry->findOutput("o", arguments, {});
+  const HostArray *lse = entry->findOutput("lse", arguments, {});
+  ref::CheckReport verdict = oracle->check(*output, lse);
+  if (!verdict.passed) {
+    return verdict.message;
+  }
+  if (!seeded) {
+    llvm::ArrayRef<Argument> wanted = expected[unit.approximation];
+    if (!haveEqualBits(*output, *entry->findOutput("o", wanted, {})) ||
+        !haveEqualBits(*lse, *entry->findOutput("lse", wanted, {}))) {
+      return "expected the bits of another order, but got others";
+    }
+  }
+  return "";
+}
+
+/// Rows `chip,name,pipe,approximation,first,count,alarms` of all processes so far.
+static std::map<std::string, unsigned> readLog() {
+  std::map<std::string, unsigned> rows;
+  std::error_code code;
+  for (llvm::sys::fs::directory_iterator file(logFolder, code), end; file != end && !code;
+       file.increment(code)) {
+    std::ifstream stream(file->path());
+    std::string line;
+    if (!std::getline(stream, line) || line != commit) {
+      continue; // of another state, or not ours
+    }
+    while (std::getline(stream, line)) {
+      auto [key, alarms] = llvm::StringRef(line).rsplit(',');
+      unsigned number = 0;
+      if (!alarms.getAsInteger(10, number)) {
+        rows[key.str()] = number;
+      }
+    }
+  }
+  return rows;
+}
+
+static llvm::Error writeReport() {
+  // Keys without the block of seeds, with runs and alarms.
+  std::map<std::string, std::pair<unsigned, unsigned>> sums;
+  for (const auto &[key, alarms] : readLog()) {
+    auto [rest, count] = llvm::StringRef(key).rsplit(',');
+    unsigned runs = 0;
+    if (!count.getAsInteger(10, runs)) {
+      auto &sum = sums[rest.rsplit(',').first.str()];
+      sum.first += runs;
+      sum.second += alarms;
+    }
+  }
+  std::ofstream file(reportFile);
+  file << "commit,target,configuration,pipe,approximation,runs,alarms\n";
+  size_t runs = 0;
+  size_t alarms = 0;
+  for (const auto &[key, sum] : sums) {
+    file << commit << ',' << key << ',' << sum.first << ',' << sum.second << '\n';
+    runs += sum.first;
+    alarms += sum.second;
+  }
+  llvm::outs() << sums.size() << " rows, " << runs << " runs, " << alarms << " alarms\n";
+  return llvm::Error::success();
+}
+
+static llvm::Error runUnits(unsigned number, unsigned of) {
+  mlir::DialectRegistry registry;
+  mlir::registerAllDialects(registry);
+  mlir::registerAllExtensions(registry);
+  fa4::registerAllDialects(registry);
+  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
+  std::vector<Configuration> configurations = listConfigurations();
+  std::vector<Unit> units = listUnits(configurations);
+  std::map<std::string, unsigned> known = readLog();
+  llvm::SmallString<128> path(logFolder.getValue());
+  llvm::sys::path::append(path,
+                          "shard-" + std::to_string(number) + "-of-" + std::to_string(of) + ".csv");
+  std::string header;
+  std::getline(std::ifstream(path.c_str()), header);
+  std::ofstream log(path.c_str(), header == commit ? std::ios::app : std::ios::trunc);
+  if (header != commit) {
+    log << commit << std::endl;
+  }
+  auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(minutes * 60);
+  std::unique_ptr<Kernel> kernel;
+  const Configuration *compiled = nullptr;
+  size_t runs = 0;
+  size_t alarms = 0;
+  for (size_t index = number; index < units.size(); index += of) {
+    const Unit &unit = units[index];
+    if (known.find(unit.key()) != known.end()) {
+      continue;
+    }
+    if (std::chrono::steady_clock::now() > end) {
+      llvm::outs() << "not all units were run in the time given; call again\n";
+      break;
+    }
+    if (compiled != unit.configuration) {
+      kernel = std::make_unique<Kernel>(*unit.configuration);
+      compiled = unit.configuration;
+      if (llvm::Error error = kernel->compile(context, compiled->chip)) {
+        return llvm::createStringError(compiled->chip + " " + compiled->name + ": " +
+                                       llvm::toString(std::move(error)));
+      }
+    }
+    unsigned wrong = 0;
+    for (unsigned seed = unit.first; seed < unit.first + unit.count; ++seed) {
+      std::string complaint = kernel->run(unit, seed);
+      ++runs;
+      if (!complaint.empty()) {
+        ++wrong;
+        llvm::errs() << "ALARM " << unit.key() << " seed " << seed << ": " << complaint << '\n';
+      }
+    }
+    alarms += wrong;
+    log << unit.key() << ',' << wrong << std::endl;
+  }
+  llvm::outs() << runs << " runs, " << alarms << " alarms\n";
+  return alarms == 0 ? llvm::Error::success()
+                     : llvm::createStringError("expected no alarm, but got those above");
+}
+
+static llvm::Error runTool() {
+  if (llvm::sys::fs::create_directories(logFolder)) {
+    return llvm::createStringError("expected '" + logFolder + "' to be a folder");
+  }
+  if (!reportFile.empty()) {
+    return writeReport();
+  }
+  if (list) {
+    for (const Configuration &configuration : listConfigurations()) {
+      llvm::outs() << configuration.chip << ' ' << configuration.name << '\n';
+    }
+    return llvm::Error::success();
+  }
+  auto [number, of] = llvm::StringRef(shard).split('/');
+  unsigned index = 0;
+  unsigned count = 0;
+  if (number.getAsInteger(10, index) || of.getAsInteger(10, count) || index >= count) {
+    return llvm::createStringError("expected --shard to be a number below a count, but got '" +
+                                   shard + "'");
+  }
+  return runUnits(index, count);
+}
+
+int main(int argc, char **argv) {
+  cl::ParseCommandLineOptions(argc, argv, "shipped kernels in many orders of events\n");
+  if (llvm::Error error = runTool()) {
+    llvm::errs() << "error: " << llvm::toString(std::move(error)) << '\n';
+    return 1;
+  }
+  return 0;
+}
