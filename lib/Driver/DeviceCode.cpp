@@ -41,6 +41,7 @@
 #include "llvm/Transforms/Scalar/LICM.h"
 #include "llvm/Transforms/Scalar/LoopPassManager.h"
 #include "llvm/Transforms/Scalar/LoopRotation.h"
+#include "llvm/Transforms/Scalar/Reassociate.h"
 #include "llvm/Transforms/Scalar/SimplifyCFG.h"
 
 using namespace mlir;
@@ -215,6 +216,8 @@ static llvm::FunctionPassManager cleanUp() {
   passes.addPass(llvm::SimplifyCFGPass());
   // Takes most of the time; without it masks cost a third more instructions.
   passes.addPass(llvm::InstCombinePass());
+  // Key minus query, column by column: the common part once, not a move per column.
+  passes.addPass(llvm::ReassociatePass());
   passes.addPass(llvm::createFunctionToLoopPassAdaptor(std::move(loops), /*UseMemorySSA=*/true));
   passes.addPass(llvm::EarlyCSEPass());
   // Divisions: one for quotient and remainder, and unsigned where that is known to hold.
