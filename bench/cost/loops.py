@@ -23,7 +23,8 @@ TARGET = re.compile(r"`\((\.L_x_\d+)\)")
 # Pipes of an SM as the cost model names them; what is not listed is "other".
 PIPES = {
     "mufu": ("MUFU",),
-    "fma": ("FFMA", "FADD", "FMUL", "FFMA2", "FADD2", "FMUL2", "IMAD"),
+    "fma": ("FFMA", "FADD", "FMUL", "IMAD"),
+    "fma_packed": ("FFMA2", "FADD2", "FMUL2"),
     "alu": ("FMNMX", "FMNMX3", "FSEL", "FSETP", "ISETP", "LOP3", "SEL", "IADD3", "VIADD", "LEA", "SHF", "R2P", "MOV",
             "VIADDMNMX", "BMSK", "PLOP3"),
     "convert": ("F2FP", "I2F", "F2I", "I2FP"),

@@ -28,6 +28,27 @@ static BarrierCounts countBarriers(tile::KernelOp kernel) {
   return counts;
 }
 
+/// q, k and v are the first arguments of a forward kernel; their last extents are
+/// the head dims. Other kernels have no role that runs a softmax.
+static std::optional<BlockCost> predictBlock(tile::KernelOp kernel) {
+  const Schedule &schedule = kernel.getSchedule().getPlan();
+  SmallVector<tile::GlobalType> globals;
+  for (Type type : kernel.getEntry()->getArgumentTypes()) {
+    if (auto global = dyn_cast<tile::GlobalType>(type)) {
+      globals.push_back(global);
+    }
+  }
+  if (!schedule.findRoleOf("softmax") || globals.size() < 3) {
+    return std::nullopt;
+  }
+  ForwardProblem problem;
+  problem.queryKeyDim = globals[0].getBox().back();
+  problem.valueDim = globals[2].getBox().back();
+  problem.elementBytes = globals[0].getElementType().getIntOrFloatBitWidth() / 8;
+  const TargetInfo &target = kernel.getTarget().getInfo();
+  return costOfBlock(problem, schedule, target, estimateInstructions(problem, schedule, target));
+}
+
 static KernelReport reportKernel(tile::KernelOp kernel) {
   KernelReport report;
   report.name = kernel.getSymName().str();
@@ -50,6 +71,7 @@ static KernelReport reportKernel(tile::KernelOp kernel) {
   }
   report.after = countBarriers(kernel);
   report.before = report.after;
+  report.block = predictBlock(kernel);
   return report;
 }
 
@@ -92,6 +114,21 @@ void KernelReport::print(llvm::raw_ostream &os) const {
   };
   counts("as lowered", before);
   counts("simplified", after);
+  if (!block) {
+    return;
+  }
+  for (size_t unit = 0; unit < kCostUnits; ++unit) {
+    os << llvm::formatv("  cost      {0,-20} {1:F0} clocks per KV block\n",
+                        stringifyCostUnit(static_cast<CostUnit>(unit)), block->clocks[unit]);
+  }
+  if (block->tensorMemoryBytes > 0) {
+    os << llvm::formatv("  cost      {0,-20} {1:F0} bytes, at no known rate\n", "tensor memory",
+                        block->tensorMemoryBytes);
+  }
+  os << llvm::formatv(
+      "  cost      {0,-20} {1:F0} clocks, set by the {2}: the matrix unit at {3:F1} "
+      "% of its peak at most\n",
+      "period", block->period, stringifyCostUnit(block->boundBy), 100 * block->matrixShare());
 }
 
 } // namespace fa4::driver

@@ -1,5 +1,7 @@
 // RUN: not fa4c %s 2>&1 | FileCheck %s --check-prefix=MODE
 // RUN: not fa4c --run --emit=tile %s 2>&1 | FileCheck %s --check-prefix=MODE
+// RUN: not fa4c --report %s 2>&1 | FileCheck %s --check-prefix=REPORT
+// RUN: not fa4c --target=sm_100a --report --emit=ptx %s 2>&1 | FileCheck %s --check-prefix=REPORT
 // RUN: not fa4c --target=tpu --run --entry=f --scalar arg1=1 %s 2>&1 | FileCheck %s --check-prefix=TARGET
 // RUN: not fa4c --target=tpu --emit=ptx %s 2>&1 | FileCheck %s --check-prefix=CHIP
 // RUN: not fa4c --target=sm_90a --emit=ptx %s 2>&1 | FileCheck %s --check-prefix=OTHER
@@ -16,6 +18,7 @@
 // RUN: not fa4c --run --entry=f --scalar arg1=1 --output y=%t.y.npy %s 2>&1 | FileCheck %s --check-prefix=OUTPUT
 
 // MODE: error: expected one of --run and --emit
+// REPORT: error: expected --report to be given with a GPU's --target and without --run and --emit
 // TARGET: error: expected --target to be cpu or one of sm_90a, sm_100a, sm_103a, but got 'tpu'
 // CHIP: error: expected --target to be cpu or one of sm_90a, sm_100a, sm_103a, but got 'tpu'
 // OTHER: error: expected --target to be the chip that the module states, 'sm_100a', but got 'sm_90a'

@@ -76,6 +76,7 @@ static DeviceLevel levelFor(Emit emit) {
   case Emit::Barriers:
     return DeviceLevel::Barriers;
   case Emit::T2:
+  case Emit::Report:
     return DeviceLevel::T2;
   default:
     return DeviceLevel::Machine;
@@ -201,6 +202,11 @@ llvm::Expected<bool> runDeviceCommand(ModuleOp module, const DeviceRequest &requ
       return false;
     }
     text = std::move(*ptx);
+  } else if (request.emit == Emit::Report) {
+    llvm::raw_string_ostream stream(text);
+    for (const KernelReport &kernel : compiler.getKernels()) {
+      kernel.print(stream);
+    }
   } else {
     text = printModule(module);
   }

@@ -14,7 +14,21 @@
 namespace fa4::tool {
 
 /// `None`: everything that belongs to a bundle, into a folder.
-enum class Emit { None, Attn, Tile, T1, Barriers, T2, Nvvm, HostMlir, LLVM, Ptx, Cubin, Bundle };
+enum class Emit {
+  None,
+  Attn,
+  Tile,
+  T1,
+  Barriers,
+  T2,
+  Nvvm,
+  HostMlir,
+  LLVM,
+  Ptx,
+  Cubin,
+  Bundle,
+  Report
+};
 
 struct DeviceRequest {
   std::string chip;

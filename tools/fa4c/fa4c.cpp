@@ -59,6 +59,10 @@ cl::opt<Emit> emitStage(
                clEnumValN(Emit::Cubin, "cubin", "machine code, by ptxas (GPU)"),
                clEnumValN(Emit::Bundle, "bundle", "bundle, PTX, cubin, report (GPU)")),
     cl::init(Emit::None), cl::cat(category));
+cl::opt<bool> reportIt("report",
+                       cl::desc("Write what became of the schedule: roles, memory, barriers, and "
+                                "the clocks by unit that the cost model expects (GPU)"),
+                       cl::cat(category));
 cl::opt<std::string> outputFile("o", cl::desc("Where to write: a file, a folder for a bundle"),
                                 cl::value_desc("path"), cl::init("-"), cl::cat(category));
 cl::opt<std::string> ptxasFile("ptxas", cl::desc("NVIDIA's assembler; default: looked for"),
@@ -381,6 +385,10 @@ static int runModule(ModuleOp module) {
 /// Whether the options go together.
 static llvm::Error checkOptions() {
   bool forHost = target == "cpu";
+  if (reportIt && (forHost || runIt || emitStage != Emit::None)) {
+    return llvm::createStringError("expected --report to be given with a GPU's --target and "
+                                   "without --run and --emit");
+  }
   if (judgesInputs()) {
     return llvm::Error::success();
   }
@@ -410,7 +418,7 @@ static int compileForDevice(ModuleOp module, double parseSeconds) {
   tool::DeviceRequest request;
   request.parseSeconds = parseSeconds;
   request.chip = target;
-  request.emit = emitStage;
+  request.emit = reportIt ? Emit::Report : emitStage;
   request.inputFile = inputFile;
   request.output = outputFile;
   request.entry = entryName;

@@ -4,15 +4,18 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A kernel at T2 read back: roles, maps of shared and tensor memory, barriers.
+// A kernel at T2 read back: roles, maps of shared and tensor memory, barriers, and
+// the clocks that its schedule should take.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef FA4_DRIVER_KERNELREPORT_H
 #define FA4_DRIVER_KERNELREPORT_H
 
+#include "fa4/Planning/CostModel.h"
 #include "mlir/IR/BuiltinOps.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -45,6 +48,8 @@ struct KernelReport {
   std::vector<Allocation> allocations;
   std::vector<Barrier> barriers;
   BarrierCounts before, after;
+  /// What the cost model expects, of kernels with a softmax.
+  std::optional<BlockCost> block;
 
   void print(llvm::raw_ostream &os) const;
 };
