@@ -12,7 +12,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "fa4/Planning/CostModel.h"
-#include "fa4/Target/UnitRates.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -72,11 +71,11 @@ struct SoftmaxLatency {
 class BlockModel {
 public:
   BlockModel(const ForwardProblem &problem, const Schedule &schedule, const TargetInfo &target,
-             llvm::ArrayRef<RoleCost> instructions)
+             const UnitRates &rates, llvm::ArrayRef<RoleCost> instructions)
       : problem(problem), schedule(schedule), target(target), instructions(instructions),
         rows(static_cast<double>(schedule.tileRows)),
         columns(static_cast<double>(schedule.tileColumns)),
-        stages(static_cast<double>(schedule.stages)), rates(unitRates(target)) {}
+        stages(static_cast<double>(schedule.stages)), rates(rates) {}
 
   BlockCost run();
 
@@ -97,7 +96,7 @@ private:
   const TargetInfo &target;
   llvm::ArrayRef<RoleCost> instructions;
   double rows, columns, stages;
-  UnitRates rates;
+  const UnitRates &rates;
 };
 } // namespace
 
@@ -228,6 +227,12 @@ BlockCost BlockModel::run() {
 }
 
 BlockCost fa4::costOfBlock(const ForwardProblem &problem, const Schedule &schedule,
+                           const TargetInfo &target, const UnitRates &rates,
+                           llvm::ArrayRef<RoleCost> instructions) {
+  return BlockModel(problem, schedule, target, rates, instructions).run();
+}
+
+BlockCost fa4::costOfBlock(const ForwardProblem &problem, const Schedule &schedule,
                            const TargetInfo &target, llvm::ArrayRef<RoleCost> instructions) {
-  return BlockModel(problem, schedule, target, instructions).run();
+  return costOfBlock(problem, schedule, target, unitRates(target), instructions);
 }

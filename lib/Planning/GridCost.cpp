@@ -4,9 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Deals the tiles of a launch to the SMs as the schedule's scheduler would. The
-// start of a launch, the first loads and stores that nothing overlaps are left
-// out: no latency of them is among the facts.
+// Deals the tiles of a launch to the SMs as the schedule's scheduler would.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +19,7 @@
 
 using namespace fa4;
 
-/// KV blocks of each tile of one head, in the order in which tiles are dealt.
+/// KV blocks of each tile of one head.
 static std::vector<int64_t> blocksOfTiles(const Schedule &schedule, const ForwardShape &shape) {
   const int64_t tileRows = schedule.ctaRows() * std::max<int64_t>(schedule.ctas, 1);
   std::vector<int64_t> blocks;
@@ -34,10 +32,34 @@ static std::vector<int64_t> blocksOfTiles(const Schedule &schedule, const Forwar
     // A tile without keys still runs one block, wholly masked.
     blocks.push_back(std::max<int64_t>(llvm::divideCeil(keys, schedule.tileColumns), 1));
   }
-  if (schedule.workOrder == WorkOrder::LongestFirst) {
-    llvm::sort(blocks, std::greater<>());
-  }
   return blocks;
+}
+
+/// KV blocks of all tiles in the order in which they are dealt: head after head, or
+/// the longest first within each section of heads whose K and V a second-level
+/// cache holds.
+static std::vector<int64_t> dealtTiles(const ForwardProblem &problem, const Schedule &schedule,
+                                       const ForwardShape &shape) {
+  const std::vector<int64_t> one = blocksOfTiles(schedule, shape);
+  const int64_t heads = shape.batch * shape.heads;
+  int64_t section = 1;
+  if (schedule.workOrder == WorkOrder::LongestFirst) {
+    const int64_t headBytes = shape.keys *
+                              (padHeadDim(problem.queryKeyDim) + padHeadDim(problem.valueDim)) *
+                              problem.elementBytes;
+    section = std::max<int64_t>(shape.sectionBytes / headBytes, 1);
+  }
+  std::vector<int64_t> all;
+  for (int64_t first = 0; first < heads; first += section) {
+    const auto start = static_cast<std::ptrdiff_t>(all.size());
+    for (int64_t head = first; head < std::min(first + section, heads); ++head) {
+      all.insert(all.end(), one.begin(), one.end());
+    }
+    if (schedule.workOrder == WorkOrder::LongestFirst) {
+      std::sort(all.begin() + start, all.end(), std::greater<>());
+    }
+  }
+  return all;
 }
 
 GridCost fa4::costOfGrid(const ForwardProblem &problem, const Schedule &schedule,
@@ -55,22 +77,22 @@ GridCost fa4::costOfGrid(const ForwardProblem &problem, const Schedule &schedule
   for (size_t worker = 0; worker < workers; ++worker) {
     ends.push(0.0);
   }
+  const double beside = block.ramp + shape.clocksPerTile;
   double work = 0, ramps = 0;
   size_t number = 0;
-  for (int64_t blocks : blocksOfTiles(schedule, shape)) {
-    for (int64_t head = 0; head < heads; ++head, ++number) {
-      const double clocks = static_cast<double>(blocks) * block.period + block.ramp;
-      work += static_cast<double>(blocks) * block.period;
-      ramps += block.ramp;
-      if (schedule.work == WorkKind::StaticPersistent) {
-        fixed[number % workers] += clocks;
-        cost.clocks = std::max(cost.clocks, fixed[number % workers]);
-      } else {
-        const double end = ends.top() + clocks;
-        ends.pop();
-        ends.push(end);
-        cost.clocks = std::max(cost.clocks, end);
-      }
+  for (int64_t blocks : dealtTiles(problem, schedule, shape)) {
+    const double clocks = static_cast<double>(blocks) * block.period + beside;
+    work += static_cast<double>(blocks) * block.period;
+    ramps += beside;
+    if (schedule.work == WorkKind::StaticPersistent) {
+      double &end = fixed[number++ % workers];
+      end += clocks;
+      cost.clocks = std::max(cost.clocks, end);
+    } else {
+      const double end = ends.top() + clocks;
+      ends.pop();
+      ends.push(end);
+      cost.clocks = std::max(cost.clocks, end);
     }
   }
   const double scores = static_cast<double>(heads) * static_cast<double>(shape.queries) *

@@ -21,7 +21,7 @@ UnitRates fa4::unitRates(const TargetInfo &target) {
     // Operands and results of wgmma pass the register file.
     rates.exp2BesideMma = 0.75;      // [M] 12 instead of 16 exponentials per clock
     rates.issueBesideMma = 0.31;     // [M] 0.305 to 0.313 per scheduler in a softmax's mix
-    rates.warpIssueBesideMma = 0.24; // [M] fitted by bench/model to 15 schedules
+    rates.warpIssueBesideMma = 0.27; // [M] fitted by bench/model to 15 schedules
   }
   return rates;
 }

@@ -14,6 +14,7 @@
 #define FA4_PLANNING_COSTMODEL_H
 
 #include "fa4/Planning/ScheduleCheck.h"
+#include "fa4/Target/UnitRates.h"
 
 #include "llvm/ADT/ArrayRef.h"
 
@@ -78,6 +79,9 @@ struct BlockCost {
 
 BlockCost costOfBlock(const ForwardProblem &problem, const Schedule &schedule,
                       const TargetInfo &target, llvm::ArrayRef<RoleCost> instructions);
+BlockCost costOfBlock(const ForwardProblem &problem, const Schedule &schedule,
+                      const TargetInfo &target, const UnitRates &rates,
+                      llvm::ArrayRef<RoleCost> instructions);
 
 /// Extents of one launch.
 struct ForwardShape {
@@ -86,6 +90,10 @@ struct ForwardShape {
   int64_t queries = 0;
   int64_t keys = 0;
   bool causal = false;
+  /// What a tile takes beside its blocks and ramp: its start, first loads, last stores.
+  double clocksPerTile = 0;
+  /// K and V of the heads that are dealt together, longest tiles first.
+  int64_t sectionBytes = int64_t{32} << 20;
 };
 
 /// One launch on a chip with some number of SMs.

@@ -111,8 +111,10 @@ double predictTflops(llvm::StringRef impl, const ForwardProblem &problem,
     EXPECT_TRUE(role.role == "store" || role.counts.all() > 0) << role.role;
   }
   const BlockCost block = costOfBlock(problem, schedule, blackwell(), counts);
-  const GridCost grid =
-      costOfGrid(problem, schedule, block, {4, 16, 8192, 8192, causal}, b200Multiprocessors);
+  ForwardShape shape{4, 16, 8192, 8192, causal};
+  // FlashAttention-4 takes the power of two of heads below 50 MiB: eight of either kind.
+  shape.sectionBytes = 8 * shape.keys * (problem.queryKeyDim + problem.valueDim) * 2;
+  const GridCost grid = costOfGrid(problem, schedule, block, shape, b200Multiprocessors);
   return grid.flops / (grid.clocks / (b200Gigahertz * efficiency)) / 1e3;
 }
 

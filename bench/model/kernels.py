@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Counts what a consumer of each measured Hopper kernel issues per KV block.
+
+kernels.py --fa4c FA4C --work FOLDER --csv FILE: compiles every kernel of h200.csv and
+h200_tiles.csv, disassembles it, and counts its shortest loop with products and exponentials,
+which is the one without a mask. Blocks that a forward branch of the loop skips (a new maximum,
+a rescale) are rare under the lazy rule and not counted."""
+
+import argparse
+import csv
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "bench/cost"))
+import compare  # noqa: E402
+import loops  # noqa: E402
+
+MODULE = """module attributes {{fa4.target = #fa4.target<"sm_90a">}} {{
+  func.func @forward(%q: {t}, %k: {t}, %v: {t}, %o: {t}, %lse: memref<?x?x?xf32>) {{
+    attn.forward ins(%q, %k, %v : {t}, {t}, {t}) outs(%o, %lse : {t}, memref<?x?x?xf32>) layout(bhsd){rest}
+    return
+  }}
+}}
+"""
+RARE = 8  # a branch over fewer is part of a wait
+
+
+def kernels():
+    """(head dim, causal, tile) of every kernel that was measured, tile as `3x64x80` or `default`."""
+    found = set()
+    for name in ("h200.csv", "h200_tiles.csv"):
+        for row in csv.DictReader((ROOT / "bench/results" / name).open()):
+            if row["impl"].startswith("fa4") and row["dtype"] == "bf16":
+                found.add((int(row["head_dim"]), int(row["causal"]), row["impl"].removeprefix("fa4").lstrip("-") or "default"))
+    return sorted(found)
+
+
+def compile_one(options, head_dim, causal, tile):
+    stem = options.work / f"d{head_dim}-{'causal' if causal else 'full'}-{tile}"
+    tensor = f"memref<?x?x?x{head_dim}xbf16>"
+    rest = " mask [#attn.causal]" if causal else ""
+    if tile != "default":
+        stages, rows, columns = tile.split("x")
+        rest += f" schedule(#fa4.schedule<forward, tile = {rows} x {columns}, stages = {stages}>)"
+    stem.with_suffix(".mlir").write_text(MODULE.format(t=tensor, rest=rest))
+    subprocess.run([options.fa4c, "--target=sm_90a", "--emit=ptx", stem.with_suffix(".mlir"), "-o", stem.with_suffix(".ptx")], check=True)
+    tools = options.work.parent / "bench-cost/tools"
+    ptxas, nvdisasm = (compare.tool(tools, name) for name in ("ptxas", "nvdisasm"))
+    subprocess.run([ptxas, "-arch=sm_90a", stem.with_suffix(".ptx"), "-o", stem.with_suffix(".cubin")], check=True)
+    return subprocess.run([nvdisasm, "-c", stem.with_suffix(".cubin")], check=True, capture_output=True, text=True).stdout
+
+
+def count(listing):
+    code, labels = loops.parse(listing)
+    candidates = []
+    for first, last in loops.loops(code, labels):
+        ops = Counter(op.split(".")[0] for op, _ in code[first:last + 1])
+        if ops["HGMMA"] and ops["MUFU"] > RARE:
+            candidates.append((last - first, first, last))
+    _, first, last = min(candidates)
+    rare = set()
+    for index in range(first, last + 1):
+        op, body = code[index]
+        if op.startswith("BRA") and (target := loops.TARGET.search(body)):
+            if index + RARE < labels.get(target[1], 0) <= last:
+                rare.update(range(index + 1, labels[target[1]]))
+    pipes = Counter(loops.pipe(code[i][0].split(".")[0]) for i in range(first, last + 1) if i not in rare)
+    exp2, fma, alu = pipes["mufu"], pipes["fma"], pipes["alu"] + pipes["convert"]
+    return exp2, fma, alu, sum(pipes.values()) - exp2 - fma - alu, len(rare)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name in ("fa4c", "work", "csv"):
+        parser.add_argument(f"--{name}", type=Path, required=True)
+    options = parser.parse_args()
+    options.work.mkdir(parents=True, exist_ok=True)
+    with options.csv.open("w", newline="") as stream:
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(["head_dim", "causal", "tile", "exp2", "fma", "alu", "other", "rare"])
+        for kernel in kernels():
+            writer.writerow([*kernel, *count(compile_one(options, *kernel))])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
