@@ -107,6 +107,9 @@ LogicalResult DeviceCompiler::lowerTo(DeviceLevel level) {
     double start = processorSeconds(), proofs = 0.0;
     PassManager manager(module.getContext());
     manager.addInstrumentation(std::make_unique<ProofTimer>(proofs));
+    if (options.instrument) {
+      options.instrument(manager);
+    }
     stretch.build(manager, pipeline);
     if (failed(manager.run(module))) {
       return failure();

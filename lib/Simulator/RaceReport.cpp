@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Races.h"
+#include "TimelineRecorder.h"
 
 #include "llvm/Support/FormatVariadic.h"
 
@@ -177,6 +178,9 @@ void Races::report(const Current &now, const RaceRecord &r, const Place &place) 
     os << ", from " << now.warp->kernel->fileName(at.file) << ':' << at.line;
   }
   f.notes.push_back(earlier);
+  if (cluster.timeline) {
+    cluster.timeline->fault(*now.warp, f);
+  }
   // Races change no value here, so the run goes on and finds further ones.
   if (cluster.grid.log.report(std::move(f)) && ++grid.errors >= kMaxReports) {
     cluster.grid.stop = true;

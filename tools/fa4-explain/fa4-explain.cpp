@@ -9,10 +9,14 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "TargetArgument.h"
+
 #include "fa4/Dialect/Tile/Transforms/ProveProtocol.h"
+#include "fa4/Driver/DeviceCompiler.h"
 #include "fa4/Explain/BarrierTable.h"
 #include "fa4/Explain/Counterexample.h"
 #include "fa4/Explain/MemoryMap.h"
+#include "fa4/Explain/PassDiff.h"
 #include "fa4/Explain/Svg.h"
 #include "fa4/Explain/Trace.h"
 #include "fa4/Pipelines/Registration.h"
@@ -20,6 +24,7 @@
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
 #include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
@@ -37,6 +42,7 @@ enum ExitCode { Done = 0, Wrong = 1, Usage = 2 };
 namespace cl = llvm::cl;
 cl::SubCommand barriersCommand("barriers",
                                "The barriers of a kernel at T2: who arrives, who waits");
+cl::SubCommand diffCommand("diff", "What each pass does to a module on its way to a GPU's code");
 cl::SubCommand memoryCommand("memory", "What is where in a kernel at T2, and when");
 cl::SubCommand protocolCommand("protocol", "Prove the protocol of a kernel at T1 or T2; draw what "
                                            "breaks it, if anything does");
@@ -54,6 +60,15 @@ cl::opt<std::string> kernelName("kernel", cl::desc("The kernel to show; default:
                                 cl::sub(barriersCommand), cl::sub(memoryCommand));
 cl::opt<int64_t> maxRuns("max-runs", cl::desc("Give up on a kernel that needs more runs"),
                          cl::init(20000), cl::sub(protocolCommand));
+cl::opt<std::string> target("target", cl::desc("The chip to compile for"), cl::value_desc("chip"),
+                            cl::Required, cl::sub(diffCommand));
+cl::opt<driver::DeviceLevel>
+    until("until", cl::desc("The level to stop at"), cl::init(driver::DeviceLevel::T2),
+          cl::values(clEnumValN(driver::DeviceLevel::T0, "t0", "one logical thread"),
+                     clEnumValN(driver::DeviceLevel::T1, "t1", "roles and channels"),
+                     clEnumValN(driver::DeviceLevel::T2, "t2", "placed, barriers and fences"),
+                     clEnumValN(driver::DeviceLevel::Machine, "nvvm", "upstream dialects")),
+          cl::sub(diffCommand));
 cl::opt<int64_t> trips("trips", cl::desc("Show tiles of at most so many trips"), cl::init(3),
                        cl::sub(memoryCommand));
 cl::opt<unsigned> ctas("ctas", cl::desc("Show at most so many CTAs"), cl::init(2),
@@ -207,6 +222,29 @@ static int showMemory(Input &input) {
   return output.finish(Done);
 }
 
+static int showDiff(Input &input) {
+  // One text at a time.
+  input.get()->getContext()->disableMultithreading();
+  llvm::Expected<TargetInfo> info = tool::settleTarget(input.get(), target);
+  if (!info) {
+    return fail(llvm::toString(info.takeError()));
+  }
+  explain::PassDiff diff;
+  driver::DeviceOptions options;
+  options.instrument = [&](PassManager &manager) { manager.addInstrumentation(diff.recorder()); };
+  bool done = succeeded(driver::DeviceCompiler(input.get(), *info, options).lowerTo(until));
+  Output output;
+  if (output.isSvg()) {
+    return fail("expected the passes to be text or .html, but got '" + outputFile + "'");
+  }
+  if (output.isHtml()) {
+    diff.printHtml(output.os());
+  } else {
+    diff.printText(output.os());
+  }
+  return output.finish(done ? Done : Wrong);
+}
+
 static int showTimeline() {
   auto text = llvm::MemoryBuffer::getFileOrSTDIN(inputFile, /*IsText=*/true);
   if (!text) {
@@ -232,12 +270,15 @@ int main(int argc, char **argv) {
   if (timelineCommand) {
     return showTimeline();
   }
-  if (!protocolCommand && !barriersCommand && !memoryCommand) {
+  if (!protocolCommand && !barriersCommand && !memoryCommand && !diffCommand) {
     return fail("expected a subcommand, such as protocol, but got none; see --help");
   }
   Input input;
   if (!input) {
     return Usage;
+  }
+  if (diffCommand) {
+    return showDiff(input);
   }
   if (barriersCommand) {
     return showBarriers(input);

@@ -11,8 +11,7 @@
 
 #include "DeviceCommand.h"
 
-#include "fa4/Dialect/FA4/IR/FA4Attributes.h"
-#include "fa4/Dialect/FA4/IR/FA4Dialect.h"
+#include "TargetArgument.h"
 #include "fa4/Driver/DeviceCode.h"
 #include "fa4/Driver/DeviceCompiler.h"
 #include "fa4/Driver/Entry.h"
@@ -40,29 +39,6 @@ llvm::Error writeFile(llvm::StringRef path, llvm::StringRef text) {
   file.os() << text;
   file.keep();
   return llvm::Error::success();
-}
-
-llvm::Expected<TargetInfo> settleTarget(ModuleOp module, const std::string &chip) {
-  const TargetInfo *row = lookupTarget(chip);
-  if (!row) {
-    return llvm::createStringError("expected --target to be cpu or one of " +
-                                   llvm::join(knownTargets(), ", ") + ", but got '" + chip + "'");
-  }
-  // A module without a word of ours, an empty one say, has not loaded our attributes.
-  module.getContext()->getOrLoadDialect<FA4Dialect>();
-  TargetAttr given = lookupTargetAttr(module);
-  if (!given) {
-    given = TargetAttr::get(module.getContext(), *row);
-    module->setAttr(targetAttrName, given);
-  }
-  if (given.getInfo().chip != chip) {
-    return llvm::createStringError("expected --target to be the chip that the module states, '" +
-                                   given.getInfo().chip + "', but got '" + chip + "'");
-  }
-  if (llvm::Error error = checkBackEnd(given.getInfo())) {
-    return error;
-  }
-  return given.getInfo();
 }
 
 static DeviceLevel levelFor(Emit emit) {

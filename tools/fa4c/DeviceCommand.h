@@ -46,10 +46,6 @@ struct DeviceRequest {
 /// compile, which its diagnostics say; an error: files or the request are wrong.
 llvm::Expected<bool> runDeviceCommand(mlir::ModuleOp module, const DeviceRequest &request);
 
-/// The target that `module` states; one that states none gets the table's row for
-/// `chip`.
-llvm::Expected<TargetInfo> settleTarget(mlir::ModuleOp module, const std::string &chip);
-
 /// Writes `text` to the file `path`, `-` for standard output.
 llvm::Error writeFile(llvm::StringRef path, llvm::StringRef text);
 

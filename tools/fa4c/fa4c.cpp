@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "DeviceCommand.h"
+#include "TargetArgument.h"
 #include "fa4/Driver/Entry.h"
 #include "fa4/Driver/HostProgram.h"
 #include "fa4/Driver/ReferenceAdapter.h"

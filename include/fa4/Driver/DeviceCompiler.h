@@ -17,6 +17,12 @@
 #include "fa4/Target/TargetInfo.h"
 #include "mlir/IR/BuiltinOps.h"
 
+#include <functional>
+
+namespace mlir {
+class PassManager;
+} // namespace mlir
+
 namespace fa4::driver {
 
 /// The levels of the device path, in their order. `Barriers` is T2 before what is
@@ -38,6 +44,8 @@ struct StageTime {
 struct DeviceOptions {
   /// Prove the protocol of every kernel, at T1 and at T2.
   bool prove = true;
+  /// Called with every pass manager before it runs.
+  std::function<void(mlir::PassManager &)> instrument;
 };
 
 class DeviceCompiler {
