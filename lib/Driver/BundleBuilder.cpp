@@ -193,7 +193,8 @@ LogicalResult BundleBuilder::setGrid(tile::LaunchOp launch, LaunchAttr attribute
   if (attribute.getPersistent()) {
     Expr room = Expr::processors();
     if (cluster > 1) {
-      room = Expr::make(Expr::Op::FloorDiv, {room, cluster});
+      // A device too small for a cluster must say so itself, not skip the work.
+      room = Expr::make(Expr::Op::Max, {Expr::make(Expr::Op::FloorDiv, {room, cluster}), 1});
     }
     clusters = Expr::make(Expr::Op::Min, {clusters, room});
   }

@@ -40,7 +40,9 @@ LogicalResult lowerForHost(ModuleOp module, HostStage stage) {
     pm.addNestedPass<func::FuncOp>(attn::createAttnSelectSchedule());
     return pm.run(module);
   }
-  buildAttnToTilePipeline(pm, AttnToTileOptions());
+  AttnToTileOptions tiling;
+  tiling.pairCtas = false;
+  buildAttnToTilePipeline(pm, tiling);
   if (stage == HostStage::Upstream) {
     ConvertTileToCPUOptions options;
     options.workers = workersOfHost();

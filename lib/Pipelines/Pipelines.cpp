@@ -25,7 +25,8 @@
 using namespace mlir;
 using namespace fa4;
 
-void fa4::buildAttnToTilePipeline(OpPassManager &manager, const AttnToTileOptions &options) {
+/// `pairs`: of two CTAs each gets a program; else one thread computes for both.
+static void addTilePrograms(OpPassManager &manager, const AttnToTileOptions &options, bool pairs) {
   // attn: everything stated, one schedule per op.
   OpPassManager &functions = manager.nest<func::FuncOp>();
   functions.addPass(attn::createAttnLegalize());
@@ -42,14 +43,21 @@ void fa4::buildAttnToTilePipeline(OpPassManager &manager, const AttnToTileOption
   kernels.addPass(tile::createTileSplitExp2());
   kernels.addPass(tile::createTileLazyRescale());
   kernels.addPass(tile::createTileSplitMma());
+  if (pairs) {
+    kernels.addPass(tile::createTilePairCtas());
+  }
   if (options.rotateLoops) {
     kernels.addPass(tile::createTilePipelineLoop());
   }
   manager.addPass(tile::createTileVerifyT0());
 }
 
+void fa4::buildAttnToTilePipeline(OpPassManager &manager, const AttnToTileOptions &options) {
+  addTilePrograms(manager, options, options.pairCtas);
+}
+
 void fa4::buildAttnToCPUPipeline(OpPassManager &manager, const AttnToTileOptions &options) {
-  buildAttnToTilePipeline(manager, options);
+  addTilePrograms(manager, options, /*pairs=*/false);
   // Upstream dialects: no op or type of ours.
   manager.addPass(createConvertTileToCPU());
 }

@@ -122,6 +122,18 @@ std::string Checker::checkShape() {
                       llvm::Twine(columns));
     }
   }
+  if (schedule.ctas == 2) {
+    // Each CTA has half of the columns, whole steps of them.
+    const int64_t step = 2 * target.mmaColumnStep;
+    for (auto [what, columns] :
+         {std::pair<llvm::StringRef, int64_t>{"tile columns", schedule.tileColumns},
+          {"the padded head dim of v", paddedValue()}}) {
+      if (columns % step != 0) {
+        return expected(what, "a multiple of " + llvm::Twine(step) + " with ctas = 2",
+                        llvm::Twine(columns));
+      }
+    }
+  }
   // The second product runs along the keys of a part.
   const int64_t k = target.mmaKBytes / problem.elementBytes;
   for (int64_t part :

@@ -161,7 +161,8 @@ void fa4::completeForward(const ForwardProblem &problem, const TargetInfo &targe
   ForwardVariant variant{tile, minRingSlots, /*outputOverQuery=*/true};
   if (built) {
     if (const Home *ring = built->schedule.findHome("load_k", std::nullopt)) {
-      variant.ringSlots = ring->slots;
+      // A slot of a pair is half as large.
+      variant.ringSlots = std::min(ring->slots * schedule.ctas, maxRingSlots);
     }
     variant.outputOverQuery = built->schedule.findHome("finish", 0)->allocation == "q_mem";
   }

@@ -16,6 +16,7 @@
 // LIST-NEXT: tile-split-exp2,
 // LIST-NEXT: tile-lazy-rescale,
 // LIST-NEXT: tile-split-mma,
+// LIST-NEXT: tile-pair-ctas,
 // LIST-NEXT: tile-pipeline-loop
 // LIST-NEXT: ),
 // LIST-NEXT: tile-verify-t0
@@ -24,7 +25,8 @@
 // PLAIN: tile.kernel(
 // PLAIN-NEXT: tile-split-exp2,
 // PLAIN-NEXT: tile-lazy-rescale,
-// PLAIN-NEXT: tile-split-mma
+// PLAIN-NEXT: tile-split-mma,
+// PLAIN-NEXT: tile-pair-ctas
 // PLAIN-NEXT: ),
 
 // CPU: convert-attn-to-tile,

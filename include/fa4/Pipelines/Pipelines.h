@@ -24,13 +24,17 @@ struct AttnToTileOptions : public mlir::PassPipelineOptions<AttnToTileOptions> {
   Option<bool> rotateLoops{*this, "rotate-loops",
                            llvm::cl::desc("carry out the schedule's order of steps"),
                            llvm::cl::init(true)};
+  Option<bool> pairCtas{*this, "pair-ctas",
+                        llvm::cl::desc("a program for each CTA of a pair, not one thread for both"),
+                        llvm::cl::init(true)};
 };
 
 /// `fa4-attn-to-tile`: attn on tensors or buffers to T0 kernels that carry out
 /// all that their schedules say at this level.
 void buildAttnToTilePipeline(mlir::OpPassManager &manager, const AttnToTileOptions &options);
 
-/// `fa4-attn-to-cpu`: the same, then to upstream dialects for the host.
+/// `fa4-attn-to-cpu`: the same, then to upstream dialects for the host, where one
+/// thread is both CTAs of a pair.
 void buildAttnToCPUPipeline(mlir::OpPassManager &manager, const AttnToTileOptions &options);
 
 struct TileToNVVMOptions : public mlir::PassPipelineOptions<TileToNVVMOptions> {

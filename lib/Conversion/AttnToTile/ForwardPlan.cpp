@@ -41,7 +41,7 @@ FailureOr<ForwardPlan> ForwardPlan::create(attn::ForwardOp op) {
     return op.emitError("expected a schedule for forward, but got one for backward");
   }
   plan.dims = op.getTensorDims();
-  plan.rows = schedule.tileRows;
+  plan.rows = schedule.tileRows * schedule.ctas; // one thread for both CTAs of a pair
   plan.columns = schedule.tileColumns;
   plan.stages = schedule.stages;
   for (attn::AttnMaskInterface mask : op.getMaskList()) {

@@ -94,6 +94,7 @@ public:
   ScheduleAttr schedule;
   TargetAttr target;
   attn::TensorDims dims;
+  /// Of the scores that a CTA, or a pair, computes per stage and block.
   int64_t rows, columns, stages;
   /// One interval per mask.
   llvm::SmallVector<attn::MaskBounds> bounds;

@@ -361,6 +361,10 @@ LogicalResult Lowering::lowerOp(Operation *op) {
         return success();
       })
       .Case<CommitOp, ReleaseOp, SettleOp>([](Operation *) { return success(); })
+      .Case([&](CtaRankOp rank) {
+        return rank.emitOpError("expected a program that one thread runs, but got that of one CTA "
+                                "of a pair: run tile-pair-ctas later, or not at all");
+      })
       .Case([&](MmaOp mma) { return lowerMma(*this, mma); })
       .Case([&](TransposeOp transpose) { return lowerTranspose(*this, transpose); })
       .Case([&](LoadOp load) { return lowerLoad(*this, load); })

@@ -281,15 +281,21 @@ tile.kernel @two_ends(%nt: i32) target(#t) schedule(#s) {
 
 // -----
 
+// The leader computes for both CTAs: nothing in it may depend on which one it is.
 #t = #fa4.target<"sm_100a">
-#s = #fa4.schedule<forward, tile = 128 x 128, ctas = 2, roles = [a = {one} warps 4 at 0 ctas both]>
-// expected-error @+1 {{expected a role to run in every CTA by itself, but got role 'a' of a pair of CTAs}}
-tile.kernel @pair(%nt: i32) target(#t) schedule(#s) {
+#s = #fa4.schedule<forward, tile = 128 x 128, ctas = 2, roles = [a = {one} warps 4 at 0 ctas leader]>
+!g = !tile.global<1x1x128xf32>
+tile.kernel @pair(%L: !g, %nt: i32) target(#t) schedule(#s) {
   tile.work @work(%t) tiles(%nt : i32) -> (%n) {
     tile.yield %t : i32
   }
   tile.for_each_tile (%n) in @work {
+    // expected-error @+1 {{expected a role that asks which CTA it runs in to run in both, but got 'a'; let the schedule give its steps to a role with ctas both}}
+    %rank = tile.cta_rank : i32
     tile.inlined_step @one {
+      %one = arith.constant 1.0 : f32
+      %row = tile.splat %one : f32 -> !tile.frag<128xf32>
+      tile.store %row to %L[%n, %n, %rank] : !tile.frag<128xf32>, !g
     }
   }
 }

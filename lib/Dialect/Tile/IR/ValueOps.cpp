@@ -121,8 +121,9 @@ LogicalResult MmaOp::verify() {
     return emitOpError() << "expected columns of 'a' and rows of 'b' to be equal, but got "
                          << a.getColumns() << " and " << b.getRows();
   }
-  if (result.getRows() != a.getRows() || result.getColumns() != b.getColumns()) { // mma C1
-    return emitOpError() << "expected result to be " << a.getRows() << "x" << b.getColumns()
+  int64_t columns = b.getColumns() * (getPair() ? 2 : 1);
+  if (result.getRows() != a.getRows() || result.getColumns() != columns) { // mma C1
+    return emitOpError() << "expected result to be " << a.getRows() << "x" << columns
                          << ", but got " << result.getRows() << "x" << result.getColumns();
   }
   Type left = a.getElementType(), right = b.getElementType();

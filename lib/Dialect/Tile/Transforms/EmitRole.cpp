@@ -58,6 +58,8 @@ private:
   RewriterBase &rewriter;
   const RoleSlice &slice;
   IRMapping mapping;
+  /// The role's argument; null if it does not ask which CTA it runs in.
+  Value rank;
   /// What products take as first operand from registers, under all its names.
   llvm::DenseSet<Value> operands;
 };
@@ -361,6 +363,10 @@ LogicalResult RoleEmitter::emitOp(Operation *op) {
   if (auto product = dyn_cast<MmaOp>(op)) {
     return emitProduct(product);
   }
+  if (auto known = dyn_cast<CtaRankOp>(op)) {
+    mapping.map(known.getResult(), rank);
+    return success();
+  }
   if (auto store = dyn_cast<StoreOp>(op); store && copiesView(store)) {
     UseOp place = getPlace(store.getValue());
     AsyncStoreOp::create(rewriter, store.getLoc(), AsyncType::get(op->getContext(), Type()),
@@ -381,18 +387,47 @@ LogicalResult RoleEmitter::emitOps(Block &block) {
   return success();
 }
 
+/// The CTAs that the schedule lets run `role`.
+static Ctas ctasOf(const fa4::Role &role) {
+  switch (role.ctas) {
+  case RoleCtas::Single:
+    return Ctas::Single;
+  case RoleCtas::Leader:
+    return Ctas::Leader;
+  case RoleCtas::Both:
+    return Ctas::Both;
+  }
+  return Ctas::Single;
+}
+
 FailureOr<RoleOp> RoleEmitter::run() {
   KernelOp kernel = slice.getKernel();
   const fa4::Role &plan = *slice.getCopy().role;
   SmallVector<BlockArgument> uses = slice.getUses();
+  bool asksRank = false;
+  WalkResult walk = kernel.walk([&](CtaRankOp known) {
+    asksRank |= slice.holds(known.getOperation());
+    if (asksRank && plan.ctas != RoleCtas::Both) {
+      known.emitError("expected a role that asks which CTA it runs in to run in both, but got '")
+          << plan.name << "'; let the schedule give its steps to a role with ctas both";
+      return WalkResult::interrupt();
+    }
+    return WalkResult::advance();
+  });
+  if (walk.wasInterrupted()) {
+    return failure();
+  }
   auto role =
       RoleOp::create(rewriter, kernel.getLoc(), plan.name, static_cast<uint64_t>(plan.warps),
                      static_cast<uint64_t>(plan.replicas), /*first_warp=*/IntegerAttr(),
-                     /*one_lane=*/false, Ctas::Single, /*has_rank=*/false, /*regs=*/IntegerAttr(),
+                     /*one_lane=*/false, ctasOf(plan), asksRank, /*regs=*/IntegerAttr(),
                      llvm::map_to_vector(uses, [](BlockArgument use) { return Value(use); }));
   Block &body = role.getBody().emplaceBlock();
   if (role.hasIndex()) {
     body.addArgument(rewriter.getI32Type(), kernel.getLoc());
+  }
+  if (asksRank) {
+    rank = body.addArgument(rewriter.getI32Type(), kernel.getLoc());
   }
   for (BlockArgument use : uses) {
     mapping.map(use, body.addArgument(use.getType(), use.getLoc()));

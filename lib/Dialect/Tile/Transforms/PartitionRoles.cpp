@@ -72,10 +72,6 @@ struct TilePartitionRoles : public fa4::tile::impl::TilePartitionRolesBase<TileP
 
   LogicalResult partition(RewriterBase &rewriter, KernelOp kernel, const RoleOwners &owners,
                           const fa4::Role &role) {
-    if (role.ctas != RoleCtas::Single) {
-      return kernel.emitError("expected a role to run in every CTA by itself, but got role '")
-             << role.name << "' of a pair of CTAs";
-    }
     WorkFacts facts(kernel.getWork());
     SmallVector<RoleOp> replicas;
     for (int64_t replica = 0; replica < role.replicas; ++replica) {

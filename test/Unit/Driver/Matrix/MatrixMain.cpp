@@ -9,8 +9,8 @@
 // the next call goes on from there. Each case is judged by R1, R2 and R7, and
 // must give equal bits for packed copies of its arrays (S2). The kernels are T0 on
 // the host, or with --target those of a chip: in the simulator, or with --gpu on this
-// machine's, where --compare-simulator counts what differs. With --compile-only
-// nothing runs: what each kernel takes to compile, and whether it spills.
+// machine's, --pairs with two CTAs to a tile; --compare-simulator counts what differs. With
+// --compile-only nothing runs: what each kernel takes to compile, and whether it spills.
 //
 //===----------------------------------------------------------------------===//
 
@@ -55,6 +55,7 @@ cl::opt<bool> verbose("verbose", cl::desc("A line for every case"));
 cl::opt<bool> list("list", cl::desc("Print the cases and run nothing"));
 cl::opt<std::string> target("target", cl::desc("Where the kernels run: on this CPU, or simulated"),
                             cl::value_desc("cpu or a chip"), cl::init("cpu"));
+cl::opt<bool> onPairs("pairs", cl::desc("Let two CTAs compute each tile together"));
 cl::opt<bool> prove("prove", cl::desc("Prove the protocol of simulated kernels"), cl::init(true));
 cl::opt<bool> onGpu("gpu", cl::desc("Run the kernels of --target on the first GPU"));
 cl::opt<unsigned> repeats("repeats", cl::desc("Runs on the GPU, equal bit by bit"), cl::init(1));
@@ -168,6 +169,16 @@ Schedule editPlan(const Case &point, const TargetInfo &chip, Schedule plan) {
     plan.exp2 = Exp2Share{3, 8 * unit, 2 * unit, 0, lastChunk};
   } else if (percent == "100") {
     plan.exp2 = Exp2Share{3, unit, unit, 0, lastChunk};
+  }
+  if (onPairs) {
+    plan.ctas = 2;
+    for (Role &role : plan.roles) {
+      role.ctas = role.runs("qk") ? RoleCtas::Leader : RoleCtas::Both;
+    }
+    for (Home &home : plan.homes) {
+      // A slot has half of the keys, or of the columns.
+      home.slots *= home.step == "load_k" || home.step == "load_v" ? 2 : 1;
+    }
   }
   return plan;
 }

@@ -72,6 +72,7 @@ Schedule Drawer::drawShape() {
   plan.tileRows = 128;
   plan.tileColumns = pick<int64_t>({64, 128});
   plan.stages = pick<int64_t>({1, 2});
+  plan.ctas = target.ctaPairs ? pick<int64_t>({1, 2}) : 1;
   plan.work = pick({WorkKind::StaticPersistent, WorkKind::OnePerCluster});
   plan.workOrder = pick({WorkOrder::InOrder, WorkOrder::LongestFirst});
   int64_t quarter = plan.tileColumns / 4;
@@ -195,6 +196,7 @@ Schedule drawSchedule(const ForwardProblem &problem, const TargetInfo &target, u
 std::string describe(const Schedule &plan) {
   std::string text = "tile " + std::to_string(plan.tileRows) + " x " +
                      std::to_string(plan.tileColumns) + ", stages " + std::to_string(plan.stages) +
+                     (plan.ctas == 2 ? ", pair" : "") +
                      (plan.work == WorkKind::StaticPersistent ? ", persistent" : ", one per tile") +
                      (plan.workOrder == WorkOrder::InOrder ? "" : ", longest first") + ", P";
   for (int64_t part : plan.splitP) {
@@ -338,6 +340,15 @@ std::vector<IllegalSchedule> makeIllegalSchedules(const ForwardProblem &problem,
       [](Schedule &plan) { roleNamed(plan, "softmax").registers = 128; });
   add("too many threads", "threads of a CTA to be at most",
       [](Schedule &plan) { roleNamed(plan, "load").firstWarp = 40; });
+  add("half of a pair's keys off the grid", "tile columns to be a multiple of 32 with ctas = 2",
+      [](Schedule &plan) {
+        plan.ctas = 2;
+        plan.tileColumns = 112;
+        plan.splitP = {};
+        for (Role &role : plan.roles) {
+          role.ctas = role.runs("qk") ? RoleCtas::Leader : RoleCtas::Both;
+        }
+      });
   add("K in tensor memory", "in one memory", [](Schedule &plan) {
     for (Home &home : plan.homes) {
       home.space = home.step == "load_k" ? HomeSpace::Tmem : home.space;

@@ -115,15 +115,17 @@ def Tile_MmaOp : Tile_ValueOp<"mma", "acc", T0, [AttrSizedOperandSegments]> {
   let description = [{
     `a * b`, or `onto + a * b`. With `unless(%skip)`, a true `%skip` ignores the
     accumulator: the product starts from zero. Products and sums are at least
-    of the result's precision.
+    of the result's precision. `pair`: of a product of two CTAs this one's rows, for
+    which each CTA has half of the columns of `b`.
 
     ```mlir
     %s = tile.mma a(%q) b(%kt) : (!Q, !Kt) -> !S
     %o = tile.mma a(%p) b(%v) onto(%o0) unless(%first) : (!P, !V, !S) -> !S
+    %s = tile.mma a(%q) b(%kt) pair : (!Q, !halfKt) -> !S
     ```
 
     Constraints:
-    * (C1) a is MxK, b is KxN, the result MxN;
+    * (C1) a is MxK, b is KxN, or K x N/2 if `pair`, the result MxN;
     * (C2) a and b have one element type: bf16, f16, tf32 or an 8-bit float, or
       two 8-bit floats;
     * (C3) the result is f32;
@@ -131,10 +133,11 @@ def Tile_MmaOp : Tile_ValueOp<"mma", "acc", T0, [AttrSizedOperandSegments]> {
     * (C5) `unless` only with an accumulator.
   }];
   let arguments = (ins Tile_FloatFrag:$a, Tile_FloatFrag:$b, Optional<Tile_F32Frag>:$onto,
-                       Optional<I1>:$unless);
+                       Optional<I1>:$unless, UnitAttr:$pair);
   let results = (outs Tile_F32Frag:$result);
   let assemblyFormat = [{
-    `a` `(` $a `)` `b` `(` $b `)` (`onto` `(` $onto^ `)`)? (`unless` `(` $unless^ `)`)? attr-dict
+    `a` `(` $a `)` `b` `(` $b `)` (`onto` `(` $onto^ `)`)? (`unless` `(` $unless^ `)`)?
+    (`pair` $pair^)? attr-dict
     `:` `(` type($a) `,` type($b) (`,` type($onto)^)? `)` `->` type($result)
   }];
   let hasVerifier = 1;
@@ -419,6 +422,20 @@ def Tile_RedistributeOp : Tile_ValueOp<"redistribute", "halves", T0,
   let results = (outs Tile_Frag:$result);
   let assemblyFormat = "$operand `` $axis `to` `peers` attr-dict `:` type($operand)";
   let hasVerifier = 1;
+}
+
+def Tile_CtaRankOp : Tile_ValueOp<"cta_rank", "rank", T0> {
+  let summary = "which CTA of a pair this is";
+  let description = [{
+    0 in the leader, 1 in its peer. In the program of one CTA of a pair, which
+    tile-pair-ctas makes; roles have it as an argument.
+
+    ```mlir
+    %rank = tile.cta_rank : i32
+    ```
+  }];
+  let results = (outs I32:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
 }
 
 def Tile_InlinePtxOp : Tile_ValueOp<"inline_ptx", "ptx", T0T1T2> {

@@ -73,7 +73,8 @@ def TileVerifyT2 : Pass<"tile-verify-t2"> {
       threads as use them;
     * (T2.G) a group wait leaves as many groups open as were committed later;
     * (T2.T) tensor memory is allocated and freed, exactly if some is placed, up to
-      its last column.
+      its last column; all warps meet after the allocation, both CTAs of a pair
+      before it and before they free.
 
     *Fails when* one of these does not hold, with an error at the op.
   }];
@@ -136,6 +137,32 @@ def TileSplitMma : Pass<"tile-split-mma", "::fa4::tile::KernelOp"> {
     Statistic<"numProducts", "num-products", "products cut along k">,
     Statistic<"numResults", "num-results", "step results handed over in parts">,
   ];
+}
+
+def TilePairCtas : Pass<"tile-pair-ctas", "::fa4::tile::KernelOp"> {
+  let summary = "Make the program of a pair that of each of its CTAs";
+  let description = [{
+    *Requires* a T0 kernel for `ctas = 2`, written as one thread for both: tiles have
+    twice the rows of the schedule's.
+
+    *Ensures* that tiles with a row per query have the rows of one CTA, and that each
+    CTA loads, of every second operand of a product, the half of the product's columns
+    that the unit reads there (`tile.mma ... pair`). `tile.cta_rank` says which CTA
+    computes: it enters where positions do, in coordinates, masks and maps at a
+    position. The work is the same for both. A second run changes nothing.
+
+    ```mlir
+    %q = tile.load %Q[%b, %i, %h] : !tile.global<1x256x1x128xbf16> -> !tile.frag<256x128xbf16>
+    %k = tile.load %K[%b, %j, %h] : !tile.global<1x128x1x128xbf16> -> !tile.frag<128x128xbf16>
+    // becomes, with %i2 = 2 %i + %rank and %j2 = 2 %j + %rank,
+    %q = tile.load %Q[%b, %i2, %h] : !tile.global<1x128x1x128xbf16> -> !tile.frag<128x128xbf16>
+    %k = tile.load %K[%b, %j2, %h] : !tile.global<1x64x1x128xbf16> -> !tile.frag<64x128xbf16>
+    ```
+
+    *Fails when* a product has other rows, its second operand is computed or has an odd
+    extent, or a tile is part of a packed tensor or of one used in part.
+  }];
+  let statistics = [Statistic<"numKernels", "num-kernels", "kernels of pairs">];
 }
 
 def TilePipelineLoop : Pass<"tile-pipeline-loop", "::fa4::tile::KernelOp"> {
@@ -384,7 +411,7 @@ def TileLowerChannels : Pass<"tile-lower-channels", "::fa4::tile::KernelOp"> {
       who wait: arrivals and copies go to the leader, or commits to both.
     * `settle` waits for as many releases as the channel has slots.
     * Set-up allocates tensor memory and lets the CTA meet; tear-down frees it after
-      its users met at `@tmem_users`. Roles of one warp that issue are `one_lane`.
+      its users met at `@tmem_users`. A pair meets before both, too. Roles of one warp that issue are `one_lane`.
 
     *Fails when* a half mixes engines and threads, a named barrier would need
     several phases, an op has no lowering, or barriers do not fit.
