@@ -97,9 +97,11 @@ def ConvertTileToNVVM : Pass<"convert-tile-to-nvvm", "::mlir::ModuleOp"> {
     Ensures: no op or type of `tile` is left in the kernels; only `llvm` and `nvvm`.
     Launches (`tile.launch`) stay.
 
-    Fails when: a kernel has an op, a layout or a type without a lowering: pairs
-    of CTAs, dynamic work, products of fragments, tiles spread otherwise than by
-    rows.
+    Both CTAs of a pair run one kernel on one tile's number; the leader's roles, and
+    what it announces for both, ask for its rank.
+
+    Fails when: a kernel has an op, a layout or a type without a lowering: copies to
+    a peer, dynamic work, tiles spread otherwise than by rows or as fragments.
   }];
   let statistics = [
     Statistic<"numKernels", "num-kernels", "kernels converted">,

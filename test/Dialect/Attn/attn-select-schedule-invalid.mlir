@@ -55,3 +55,28 @@ module attributes {fa4.target = #fa4.target<"sm_100a">} {
     return %o : !q
   }
 }
+
+// -----
+
+!q = tensor<1x64x4x80xbf16>
+
+// Each CTA of a pair holds half of v's columns, whole steps of them.
+module attributes {fa4.target = #fa4.target<"sm_100a">} {
+  func.func @no_halves(%q: !q) -> !q {
+    // expected-error @+1 {{expected the padded head dim of v to be a multiple of 32 with ctas = 2, but got 80; the schedule that was asked for does not fit sm_100a, the nearest legal choice is tile = 128 x 128, stages = 2 with ctas = 1}}
+    %o = attn.forward ins(%q, %q, %q : !q, !q, !q) outs(%q : !q) schedule(#fa4.schedule<forward, tile = 128 x 128, stages = 2, ctas = 2>)
+    return %o : !q
+  }
+}
+
+// -----
+
+!q = tensor<1x64x4x128xbf16>
+
+module attributes {fa4.target = #fa4.target<"sm_90a">} {
+  func.func @no_pairs(%q: !q) -> !q {
+    // expected-error @+1 {{expected ctas to be 1 on a chip without cta_pairs, but got 2; the schedule that was asked for does not fit sm_90a, the nearest legal choice is tile = 64 x 80, stages = 2 with ctas = 1}}
+    %o = attn.forward ins(%q, %q, %q : !q, !q, !q) outs(%q : !q) schedule(#fa4.schedule<forward, tile = 64 x 80, stages = 2, ctas = 2>)
+    return %o : !q
+  }
+}

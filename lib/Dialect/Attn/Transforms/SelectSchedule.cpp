@@ -90,7 +90,8 @@ struct SelectSchedulePass : public fa4::attn::impl::AttnSelectScheduleBase<Selec
       InFlightDiagnostic diag = op.emitOpError(violation)
                                 << "; the schedule that was asked for does not fit " << target.chip;
       if (std::optional<TileChoice> nearest = nearestForward(problem, target, tileOf(schedule))) {
-        diag << ", the nearest legal choice is " << nearest->str();
+        diag << ", the nearest legal choice is " << nearest->str()
+             << (schedule.ctas == 2 ? " with ctas = 1" : "");
       }
       return diag;
     }
