@@ -99,7 +99,9 @@ void fa4::buildSimplifyBarriersPipeline(OpPassManager &manager, const TileToNVVM
 }
 
 void fa4::buildPlacedToNVVMPipeline(OpPassManager &manager) {
-  manager.nest<tile::KernelOp>().addPass(tile::createTileVerifyTarget());
+  OpPassManager &kernels = manager.nest<tile::KernelOp>();
+  kernels.addPass(tile::createTileVerifyTarget());
+  kernels.addPass(tile::createTileSkipHidden());
   // Upstream dialects: no op or type of ours but in the host's launches.
   manager.addPass(createConvertTileToNVVM());
   manager.addPass(createCSEPass());

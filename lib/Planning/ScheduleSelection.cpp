@@ -77,12 +77,22 @@ std::optional<ScheduleChoice> fa4::buildForward(const ForwardProblem &problem,
   return std::nullopt;
 }
 
+/// A stage is a warpgroup's rows: beyond these the registers of a CTA, or the
+/// columns of tensor memory, hold no useful tile.
+static int64_t getMaxStages(const TargetInfo &target) { return target.hasTensorMemory() ? 2 : 4; }
+
+/// Whether a block should be square: the exponentials are at least as long busy as the
+/// products, and a stage's warpgroup has all its steps to itself. Then many warpgroups
+/// with small blocks hide best behind each other and compute the fewest scores in vain at
+/// the end of a range (tile-skip-hidden); narrower ones than square save none.
+static bool prefersSquareBlocks(const ForwardProblem &problem, const TargetInfo &target) {
+  const int64_t depth = padHeadDim(problem.queryKeyDim) + padHeadDim(problem.valueDim);
+  return !target.hasTensorMemory() && 2 * depth * target.exp2PerClock <= target.mmaFlopsPerClock;
+}
+
 /// All tiles that the form of the chip has, smallest last.
-static std::vector<TileChoice> enumerateTiles(const TargetInfo &target) {
+static std::vector<TileChoice> enumerateTiles(const TargetInfo &target, int64_t maxStages) {
   const int64_t rows = *llvm::max_element(target.mmaRows);
-  // A stage is a warpgroup's rows: beyond these the registers of a CTA, or the
-  // columns of tensor memory, hold no useful tile.
-  const int64_t maxStages = target.hasTensorMemory() ? 2 : 3;
   constexpr int64_t columnStep = 16; // F1
   // Where one thread holds a row of scores, a block wider than its rows adds
   // masked work on the diagonal and registers that no kernel is known to have.
@@ -101,13 +111,18 @@ static std::vector<TileChoice> enumerateTiles(const TargetInfo &target) {
 std::optional<ScheduleChoice> fa4::selectForward(const ForwardProblem &problem,
                                                  const TargetInfo &target, std::string &violation) {
   std::optional<ScheduleChoice> best;
+  const bool square = prefersSquareBlocks(problem, target);
   // More rows per CTA read K and V less often; wider blocks rescale less often.
-  auto rank = [](const ScheduleChoice &choice) {
+  auto rank = [square](const ScheduleChoice &choice) {
     constexpr double resolution = 1e6;
+    const Schedule &plan = choice.schedule;
     return std::make_tuple(-std::round(choice.clocksPerScore * resolution),
-                           choice.schedule.ctaRows(), choice.schedule.tileColumns);
+                           square ? -std::max(plan.tileRows, plan.tileColumns) : 0, plan.ctaRows(),
+                           plan.tileColumns);
   };
-  for (const TileChoice &tile : enumerateTiles(target)) {
+  // Four warpgroups have registers for small blocks only.
+  const bool fewer = !target.hasTensorMemory() && !square;
+  for (const TileChoice &tile : enumerateTiles(target, getMaxStages(target) - (fewer ? 1 : 0))) {
     std::optional<ScheduleChoice> choice = buildForward(problem, target, tile, violation);
     if (choice && (!best || rank(*choice) > rank(*best))) {
       best = std::move(choice);
@@ -128,7 +143,7 @@ std::optional<TileChoice> fa4::nearestForward(const ForwardProblem &problem,
                            std::abs(tile.rows - wanted.rows));
   };
   std::string violation;
-  for (const TileChoice &tile : enumerateTiles(target)) {
+  for (const TileChoice &tile : enumerateTiles(target, getMaxStages(target))) {
     if ((!nearest || distance(tile) < distance(*nearest)) &&
         buildForward(problem, target, tile, violation)) {
       nearest = tile;

@@ -52,7 +52,7 @@ func.func @causal(%q: tensor<1x1024x4x128xbf16>, %k: tensor<1x1024x4x128xbf16>,
 
 //--- window.mlir
 // A window with grouped heads and f16: a loop each for the two edges and between them.
-// WINDOW: tile = 64 x 128, stages = 3
+// WINDOW: tile = 64 x 64, stages = 4
 // WINDOW: tile.role @consumer
 // WINDOW-COUNT-3: scf.for
 func.func @window(%q: tensor<?x?x4x64xf16>, %k: tensor<?x?x2x64xf16>, %v: tensor<?x?x2x64xf16>,

@@ -32,7 +32,8 @@
 // LIST-NEXT: tile-verify-t2,
 // PROVE-NEXT: tile-verify-protocol{{.*}},
 // LIST-NEXT: tile.kernel(
-// LIST-NEXT: tile-verify-target
+// LIST-NEXT: tile-verify-target,
+// LIST-NEXT: tile-skip-hidden
 // LIST-NEXT: ),
 // LIST-NEXT: convert-tile-to-nvvm,
 // TRUST-NEXT: cse

@@ -73,6 +73,8 @@ bool ForwardPlan::isLongestFirst() const {
   return schedule.getPlan().workOrder == WorkOrder::LongestFirst && hasUpperBound();
 }
 
+bool ForwardPlan::takesTurns() const { return !schedule.getPlan().turn.empty(); }
+
 //===----------------------------------------------------------------------===//
 // Types
 //===----------------------------------------------------------------------===//

@@ -111,6 +111,7 @@ public:
   bool hasLowerBound() const;
   bool hasUpperBound() const;
   bool isLongestFirst() const;
+  bool takesTurns() const;
   int64_t ctaRows() const { return rows * stages; }
 
   mlir::Type getElementType() const;

@@ -224,8 +224,10 @@ void Decoder::run(Value number) {
     scalars.keyLength = keyLength;
   }
   Value firstStage = narrow.mul(block, plan.stages);
+  // Where stages take turns, the one that sees the first block goes first.
+  const bool turned = plan.takesTurns() && plan.hasUpperBound();
   for (int64_t stage = 0; stage < plan.stages; ++stage) {
-    scalars.queryBlocks.push_back(narrow.add(firstStage, stage));
+    scalars.queryBlocks.push_back(narrow.add(firstStage, turned ? plan.stages - 1 - stage : stage));
   }
   decodeRange();
 }

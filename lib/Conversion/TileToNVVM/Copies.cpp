@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Frame.h"
+#include "Values.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
@@ -23,7 +24,7 @@ class PanelCopy {
 public:
   PanelCopy(const Lowering &lowering, ViewOp view, Value global, ValueRange coordinates)
       : view(view), type(cast<GlobalType>(global.getType())), box(tensorBoxOf(view, type)),
-        coordinates(coordinates) {
+        isStreamed(lowering.global(global).isStreamed), coordinates(coordinates) {
     for (const TensorMap &candidate : lowering.global(global).maps) {
       if (candidate.box == box.box && candidate.swizzle == box.swizzle) {
         map = candidate.pointer;
@@ -57,9 +58,19 @@ public:
     return elements;
   }
 
+  /// The second-level cache's policy for what is copied: what other tiles read again
+  /// outlives what one tile reads or writes once.
+  Value policy(OpBuilder &b, Location loc) const {
+    ImplicitLocOpBuilder builder(loc, b);
+    StringRef text = isStreamed ? "createpolicy.fractional.L2::evict_last.b64 $0, 0f3F800000;"
+                                : "createpolicy.fractional.L2::evict_first.b64 $0, 0f3F800000;";
+    return emitPtx(builder, b.getI64Type(), {}, text, "=l");
+  }
+
   ViewOp view;
   GlobalType type;
   TensorBox box;
+  bool isStreamed;
   ValueRange coordinates;
   Value map;
 };
@@ -105,6 +116,7 @@ struct IssueLoadLowering : LoweringPattern<IssueLoadOp> {
       // one's own CTA in the cluster's window does the same.
       constexpr int64_t ownDestination = 86;
       bool isCtaOnly = !group && lowering.target().ptxVersion >= ownDestination;
+      Value policy = copy.policy(b, loc);
       for (int64_t panel = 0; panel < copy.count(); ++panel) {
         Value target = lowering.smemPointer(b, loc, role, place, copy.byteOffset(panel));
         if (!isCtaOnly) {
@@ -113,7 +125,7 @@ struct IssueLoadLowering : LoweringPattern<IssueLoadOp> {
         }
         NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
             b, loc, target, copy.map, copy.start(b, loc, panel), barrier, ValueRange(), Value(),
-            Value(), NVVM::TMALoadMode::TILE, isCtaOnly, group, Value());
+            policy, NVVM::TMALoadMode::TILE, isCtaOnly, group, Value());
       }
     });
     b.eraseOp(op);
@@ -132,15 +144,16 @@ struct IssueStoreLowering : LoweringPattern<IssueStoreOp> {
     PanelCopy copy(lowering, lowering.view(op.getViewAttr()), op.getGlobal(), coordinates);
     Place place = viewPlaceOf(op, adaptor);
     lowering.emitByOne(b, loc, role, [&](OpBuilder &b) {
+      Value policy = copy.policy(b, loc);
       for (int64_t panel = 0; panel < copy.count(); ++panel) {
         Value source = lowering.smemPointer(b, loc, role, place, copy.byteOffset(panel));
         SmallVector<Value> start = copy.start(b, loc, panel);
         if (op.getAdd()) {
           NVVM::CpAsyncBulkTensorReduceOp::create(b, loc, copy.map, source, NVVM::TMAReduxKind::ADD,
-                                                  NVVM::TMAStoreMode::TILE, start, Value());
+                                                  NVVM::TMAStoreMode::TILE, start, policy);
         } else {
           NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp::create(
-              b, loc, copy.map, source, start, Value(), NVVM::TMAStoreMode::TILE, Value());
+              b, loc, copy.map, source, start, policy, NVVM::TMAStoreMode::TILE, Value());
         }
       }
     });

@@ -87,6 +87,9 @@ struct GlobalContext {
   mlir::Value pointer;
   llvm::SmallVector<mlir::Value> strides;
   llvm::SmallVector<mlir::Value> extents;
+  /// A tile's loads walk along it, so that other tiles walk along the same: K and V.
+  /// What a tile loads once as its own is read by no other: Q.
+  bool isStreamed = false;
 };
 
 /// How an op at T2 names an element and a slot of a view or barrier: by name, the

@@ -14,6 +14,7 @@
 #include "Frame.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 
@@ -49,6 +50,7 @@ namespace {
 struct GlobalUse {
   SmallVector<TensorMap, 2> maps;
   bool byThreads = false;
+  bool isStreamed = false;
 };
 
 /// The parameters in order, with their types and attributes.
@@ -109,6 +111,9 @@ static SmallVector<GlobalUse> collectUses(const Lowering &lowering) {
   kernel.walk([&](Operation *op) {
     if (auto load = dyn_cast<IssueLoadOp>(op)) {
       addMap(load.getGlobal(), lowering.view(load.getViewAttr()));
+      // The loop over tiles is no scf.for.
+      uses[kernelArgumentOf(load.getGlobal())].isStreamed |=
+          load->getParentOfType<scf::ForOp>() != nullptr;
     } else if (auto store = dyn_cast<IssueStoreOp>(op)) {
       addMap(store.getGlobal(), lowering.view(store.getViewAttr()));
     } else if (!isa<RoleOp, WorkOp>(op)) {
@@ -217,7 +222,7 @@ SmallVector<Value> createFunction(Lowering &lowering, RewriterBase &b) {
       values.push_back(entry->getArgument(own.first));
       continue;
     }
-    GlobalContext known{argument.getArgNumber(), use.maps, Value(), {}, {}};
+    GlobalContext known{argument.getArgNumber(), use.maps, Value(), {}, {}, use.isStreamed};
     for (auto [map, number] : llvm::zip_equal(known.maps, own.maps)) {
       map.pointer = entry->getArgument(number);
     }

@@ -189,16 +189,20 @@ tile.kernel @copy(%A: !g, %B: !g, %O: !g, %sq: i32, %nt: i32) target(#b200) sche
 // CHECK: llvm.cond_br %[[ELECTED]]
 // CHECK: nvvm.tcgen05.commit %{{.*}} : !llvm.ptr<3>
 
-// Two panels per copy, one barrier.
+// Two panels per copy, one barrier. What a tile reads once leaves the second-level cache
+// first, what the loads of every tile walk along leaves it last.
 // CHECK: ^[[LOAD]]:
 // CHECK: nvvm.mbarrier.arrive.expect_tx
-// CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.*}}, %[[A]], %[[BAR:.*]], box[%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}] {isCTAOnly = true}
+// CHECK: %[[ONCE:.*]] = llvm.inline_asm "createpolicy.fractional.L2::evict_first.b64 $0, 0f3F800000;", "=l"
+// CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.*}}, %[[A]], %[[BAR:.*]], box[%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}] l2_cache_hint = %[[ONCE]] {isCTAOnly = true}
 // CHECK: llvm.getelementptr %{{.*}}[16384]
-// CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.*}}, %[[A]], %[[BAR]], box
-// CHECK-COUNT-2: nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.*}}, %[[B]]
+// CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.*}}, %[[A]], %[[BAR]], box{{.*}} l2_cache_hint = %[[ONCE]]
+// CHECK: %[[AGAIN:.*]] = llvm.inline_asm "createpolicy.fractional.L2::evict_last.b64 $0, 0f3F800000;", "=l"
+// CHECK-COUNT-2: nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.*}}, %[[B]]{{.*}} l2_cache_hint = %[[AGAIN]]
 
 // CHECK: ^[[STORE]]:
-// CHECK-COUNT-2: nvvm.cp.async.bulk.tensor.global.shared.cta %[[O]]
+// CHECK: %[[ONCE:.*]] = llvm.inline_asm "createpolicy.fractional.L2::evict_first
+// CHECK-COUNT-2: nvvm.cp.async.bulk.tensor.global.shared.cta %[[O]]{{.*}} l2_cache_hint = %[[ONCE]]
 // CHECK: nvvm.cp.async.bulk.commit.group
 // CHECK: nvvm.cp.async.bulk.wait_group 0 {read}
 

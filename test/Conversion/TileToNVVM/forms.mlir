@@ -40,7 +40,7 @@ tile.kernel @one_tile(%A: !g, %S: !gs, %nt: i32) target(#fa4.target<"sm_100a">) 
   // CHECK: llvm.mul %[[R]], %{{.*}}
   // CHECK-COUNT-3: nvvm.cp.async.bulk.tensor.shared.cluster.global
   // CHECK: llvm.cond_br %[[ISSUES]]
-  // CHECK: nvvm.cp.async.bulk.tensor.reduce %{{.*}}, %{{.*}}, box[%{{.*}}, %[[B]]] {redKind = #nvvm.tma_redux_kind<add>}
+  // CHECK: nvvm.cp.async.bulk.tensor.reduce %{{.*}}, %{{.*}}, box[%{{.*}}, %[[B]]] l2_cache_hint = %{{.*}} {redKind = #nvvm.tma_redux_kind<add>}
   // CHECK: nvvm.barrier id = %{{.*}} number_of_threads
   // CHECK: ^[[IDLE]]:
   // CHECK-NEXT: nvvm.setmaxregister decrease 24
@@ -112,7 +112,7 @@ tile.kernel @window(%A: !g, %nt: i32) target(#fa4.target<"sm_90a">) schedule(#pl
   }
   // CHECK-NOT: tcgen05
   // CHECK: %[[TARGET:.*]] = llvm.addrspacecast %{{.*}} : !llvm.ptr<3> to !llvm.ptr<7>
-  // CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global %[[TARGET]], %{{.*}}, %{{.*}}, box[%{{.*}}, %{{.*}}, %{{.*}}] : !llvm.ptr<7>, !llvm.ptr
+  // CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global %[[TARGET]], %{{.*}}, %{{.*}}, box[%{{.*}}, %{{.*}}, %{{.*}}] l2_cache_hint = %{{.*}} : !llvm.ptr<7>, !llvm.ptr
   // CHECK-NOT: tcgen05
   tile.role @load warps(1) at(0) one_lane regs(24) uses(%A : !g) {
     tile.barrier.expect @full bytes(8192)

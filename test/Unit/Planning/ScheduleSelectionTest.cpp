@@ -64,7 +64,10 @@ TEST(ScheduleSelection, Hopper) {
   EXPECT_EQ(d128.findRoleOf("qk")->registers, 160);
   EXPECT_EQ(d128.findRoleOf("load_q")->registers, 32);
   EXPECT_FALSE(d128.exp2);
-  EXPECT_EQ(tileOf(selectOrDie({64, 64}, target)), "tile = 64 x 128, stages = 3");
+  // Where exponentials take longest, many warpgroups with small blocks.
+  EXPECT_EQ(tileOf(selectOrDie({64, 64}, target)), "tile = 64 x 64, stages = 4");
+  EXPECT_EQ(selectOrDie({64, 64}, target).schedule.findRoleOf("qk")->registers, 112);
+  EXPECT_EQ(tileOf(selectOrDie({96, 96}, target)), "tile = 64 x 96, stages = 3");
   EXPECT_EQ(tileOf(selectOrDie({256, 256}, target)), "tile = 64 x 80, stages = 2");
 }
 

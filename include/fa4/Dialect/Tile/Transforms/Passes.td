@@ -536,4 +536,27 @@ def TileStreamRows : Pass<"tile-stream-rows", "::fa4::tile::KernelOp"> {
   }];
 }
 
+//===----------------------------------------------------------------------===//
+// Blocks that a replica sees whole, or not at all.
+//===----------------------------------------------------------------------===//
+
+def TileSkipHidden : Pass<"tile-skip-hidden", "::fa4::tile::KernelOp"> {
+  let summary = "Compute no probabilities of blocks that no row of a replica sees";
+  let description = [{
+    The trips at a tile's edge are those of all its rows; a replica has some of them.
+
+    ```mlir
+    %y = tile.mask %s block(%i, %j) [..] ..      %d1, %a, %p = scf.if %some -> .. {
+    %t = tile.row_max %y ..                        %y = scf.if %all { %s } else { tile.mask .. }
+    %d1, %use, %a = tile.online_max %t ..   ->     ..
+    %x = tile.map (%y, %use) ..                    scf.yield %d1, %a, %p
+    %p = tile.exp2 %x                            } else { scf.yield %d, ones, zeros }
+    ```
+
+    *Requires* a T2 kernel. *Ensures* the same results, bit for bit. Does nothing on
+    targets with tensor memory, where a row's parts are handed over in between.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
 #endif // FA4_DIALECT_TILE_TRANSFORMS_PASSES_TD
