@@ -29,6 +29,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/ToolOutputFile.h"
 
 #include <limits>
@@ -126,14 +127,14 @@ private:
 /// A parsed module and what it needs to live.
 class Input {
 public:
-  Input() {
+  Input() : handler(sources, &context) {
     DialectRegistry registry;
     mlir::registerAllDialects(registry);
     mlir::registerAllExtensions(registry);
     fa4::registerAllDialects(registry);
     context.appendDialectRegistry(registry);
     context.printOpOnDiagnostic(false);
-    module = parseSourceFile<ModuleOp>(inputFile, &context);
+    module = parseSourceFile<ModuleOp>(inputFile, sources, &context);
   }
   explicit operator bool() const { return static_cast<bool>(module); }
   ModuleOp get() { return *module; }
@@ -151,6 +152,8 @@ public:
 
 private:
   MLIRContext context;
+  llvm::SourceMgr sources;
+  SourceMgrDiagnosticHandler handler;
   OwningOpRef<ModuleOp> module;
 };
 } // namespace
