@@ -33,7 +33,7 @@ void Engine::push(std::unique_ptr<AsyncOp> op) {
   pending.push_back(std::move(op));
 }
 
-Engine::Result Engine::performOne(Cluster &cluster, bool randomly) {
+Engine::Result Engine::performOne(Cluster &cluster, bool randomly, bool signalsWait) {
   SmallVector<size_t, 16> candidates;
   SmallVector<uint64_t, 16> taken;
   for (size_t i = 0; i < pending.size(); ++i) {
@@ -53,6 +53,10 @@ Engine::Result Engine::performOne(Cluster &cluster, bool randomly) {
   }
   if (candidates.empty()) {
     return Result::None;
+  }
+  auto isSignal = [&](size_t i) { return pending[i]->isSignal(); };
+  if (signalsWait && !all_of(candidates, isSignal)) {
+    erase_if(candidates, isSignal);
   }
   size_t pick = randomly ? candidates[cluster.random() % candidates.size()] : candidates.front();
   // Performing may push further operations, so the list is settled first.

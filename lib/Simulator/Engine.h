@@ -44,6 +44,8 @@ public:
   virtual const char *describe() const = 0;
   /// Reads shared memory of the issuing CTA that it has not read yet.
   virtual bool readsShared() const { return false; }
+  /// Only tells somebody that others are done: the cruellest order lets it wait.
+  virtual bool isSignal() const { return false; }
   /// A cp.async, which cp.async.mbarrier.arrive of the same thread waits for.
   virtual bool isThreadCopy() const { return false; }
 
@@ -66,8 +68,9 @@ public:
   const std::vector<std::unique_ptr<AsyncOp>> &ops() const { return pending; }
 
   enum class Result : uint8_t { None, Performed, Stopped };
-  /// Performs one operation that may go now: the oldest, or a seeded choice.
-  Result performOne(Cluster &cluster, bool randomly);
+  /// Performs one operation that may go now: the oldest, or a seeded choice. If signals
+  /// wait, none while there is another operation.
+  Result performOne(Cluster &cluster, bool randomly, bool signalsWait);
 
 private:
   std::vector<std::unique_ptr<AsyncOp>> pending;

@@ -291,6 +291,7 @@ private:
   bool switched = false; ///< and gave way although it could go on
   uint64_t pollChanges = 0;
   uint64_t idleRounds = 0;
+  uint64_t quietSteps = 0; ///< since a change that a poll can see
   uint64_t timeOuts = 0, timeOutChanges = 0;
 };
 

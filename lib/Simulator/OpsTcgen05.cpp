@@ -323,6 +323,7 @@ public:
   bool perform(Cluster &cluster) override;
   const char *describe() const override { return "tcgen05.commit"; }
   bool usesTensorMemory() const override { return false; }
+  bool isSignal() const override { return true; }
 
   uint32_t issued = 0; ///< operations that it tracks, for the race detector
 

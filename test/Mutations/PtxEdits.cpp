@@ -121,6 +121,17 @@ std::string whyTheyCommute(const ptx::Instruction &first, const ptx::Instruction
   if (registersAlone || (a != b && a != Ordering::Everything && b != Ordering::Everything)) {
     return "the two order different things";
   }
+  if (first.opcode == "bar" && first.hasModifier("warp") && b == Ordering::TensorMemory) {
+    return "each lane fences for itself";
+  }
+  bool accesses = first.hasModifier("ld") || first.hasModifier("st");
+  if (first.opcode == "tcgen05" && second.opcode == "tcgen05" && accesses &&
+      (second.hasModifier("ld") || second.hasModifier("st"))) {
+    return "the two access other cells, which race detection sees";
+  }
+  if (first.hasModifier("expect_tx") && second.opcode == "cp") {
+    return "bytes may come before they are expected, in one phase";
+  }
   if (isTensorWait(first) && second.opcode == "tcgen05" && second.hasModifier("ld")) {
     return "the load has a wait of its own behind it";
   }

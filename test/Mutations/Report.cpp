@@ -120,7 +120,9 @@ std::string Report::reasonFor(const PtxEdit &edit) const {
   }
   // What the lowering adds: around the set-up, and before deallocation, which is
   // synchronous.
-  if (edit.fencesTensors && !placed.empty() && watch == watched.end()) {
+  bool ofT2 = edit.placedLine > 0 && edit.placedLine <= placedLines.size() &&
+              llvm::StringRef(placedLines[edit.placedLine - 1]).contains("tile.fence");
+  if (edit.fencesTensors && !placedLines.empty() && !ofT2) {
     return "T2 has no fence there: race detection, for which allocation is a write and "
            "deallocation an access, finds everything ordered without it";
   }

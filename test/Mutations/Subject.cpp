@@ -183,6 +183,18 @@ llvm::Expected<std::vector<Argument>> Subject::makeArguments(const InputOptions 
   return arguments;
 }
 
+/// One cluster at a time, so that a persistent one has several tiles.
+int64_t Subject::countProcessors() const {
+  int64_t processors = 1;
+  for (const runtime::Launch &launch : baseline->getBundle().launches) {
+    if (launch.cluster) {
+      auto [x, y, z] = *launch.cluster;
+      processors = std::max<int64_t>(processors, int64_t(x) * y * z);
+    }
+  }
+  return processors;
+}
+
 llvm::Expected<Subject::Case> Subject::makeCase(const InputOptions &inputs) const {
   llvm::Expected<std::vector<Argument>> made =
       entry ? entry->makeArguments(inputs) : makeArguments(inputs);
@@ -199,7 +211,7 @@ llvm::Expected<Subject::Case> Subject::makeCase(const InputOptions &inputs) cons
     }
   }
   SimulationOptions options;
-  options.processors = 1;
+  options.processors = countProcessors();
   options.simulator.threads = 1;
   if (llvm::Error error = baseline->run(point.arguments, options)) {
     return std::move(error);
@@ -237,6 +249,9 @@ llvm::Error Subject::finishRuns(llvm::ArrayRef<InputOptions> inputs) {
   }
   constexpr uint64_t patience = 20;
   instructionBudget = patience * baseline->getStatistics().warpInstructions;
+  if (instructionBudget == 0) {
+    return llvm::createStringError("expected the kernel to run on the inputs, but got no CTA");
+  }
   std::string complaint = simulate(*baseline);
   return complaint.empty() ? llvm::Error::success()
                            : llvm::createStringError(
@@ -276,7 +291,7 @@ std::string Subject::runOnce(SimulatedProgram &program, const Case &point,
     }
   }
   SimulationOptions options;
-  options.processors = 1;
+  options.processors = countProcessors();
   options.simulator = simulator;
   options.simulator.threads = 1;
   options.simulator.instructionBudget = instructionBudget;

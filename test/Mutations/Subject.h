@@ -80,6 +80,7 @@ private:
   llvm::Error finishRuns(llvm::ArrayRef<driver::InputOptions> inputs);
   llvm::Expected<std::vector<driver::Argument>>
   makeArguments(const driver::InputOptions &inputs) const;
+  int64_t countProcessors() const;
   llvm::Expected<Case> makeCase(const driver::InputOptions &inputs) const;
   std::string verify(mlir::ModuleOp module) const;
   std::string prove(mlir::ModuleOp module) const;

@@ -53,7 +53,8 @@ cl::opt<std::string> commit("commit", cl::desc("What the rows have as commit"),
                             cl::init("unknown"));
 cl::opt<double> minutes("minutes", cl::desc("How long to go on"), cl::init(60));
 cl::opt<std::string> only("only", cl::desc("Configurations whose name contains the text"));
-cl::opt<bool> list("list", cl::desc("Print the configurations and run nothing"));
+cl::opt<bool> list("list",
+                   cl::desc("Print the configurations and the number of units, and run nothing"));
 cl::opt<std::string> reportFile("report", cl::desc("Sum up the log there and run nothing"),
                                 cl::value_desc("orders.csv"));
 
@@ -135,18 +136,19 @@ struct Unit {
   }
 };
 
-/// All units; neighbours share a kernel.
+/// All units: the default approximation of every configuration comes first, and
+/// neighbours share a kernel.
 std::vector<Unit> listUnits(const std::vector<Configuration> &configurations) {
   std::vector<Unit> units;
-  for (const Configuration &configuration : configurations) {
-    if (!llvm::StringRef(configuration.chip + " " + configuration.name).contains(only)) {
-      continue;
-    }
-    for (bool isa : {false, true}) {
-      if (isa && configuration.chip != "sm_100a") {
-        continue; // nothing of sm_90a has a pipe to choose
+  for (unsigned number = 0; number < std::size(approximations); ++number) {
+    for (const Configuration &configuration : configurations) {
+      if (!llvm::StringRef(configuration.chip + " " + configuration.name).contains(only)) {
+        continue;
       }
-      for (unsigned number = 0; number < std::size(approximations); ++number) {
+      for (bool isa : {false, true}) {
+        if (isa && configuration.chip != "sm_100a") {
+          continue; // nothing of sm_90a has a pipe to choose
+        }
         for (unsigned first = 0; first < seeds; first += blockSize) {
           units.push_back(
               {&configuration, isa, number, first, std::min<unsigned>(blockSize, seeds - first)});
@@ -379,9 +381,11 @@ static llvm::Error runTool() {
     return writeReport();
   }
   if (list) {
-    for (const Configuration &configuration : listConfigurations()) {
+    std::vector<Configuration> configurations = listConfigurations();
+    for (const Configuration &configuration : configurations) {
       llvm::outs() << configuration.chip << ' ' << configuration.name << '\n';
     }
+    llvm::outs() << listUnits(configurations).size() << " units\n";
     return llvm::Error::success();
   }
   auto [number, of] = llvm::StringRef(shard).split('/');
