@@ -214,12 +214,27 @@ runtime::TensorMapRecipe BundleBuilder::getTensorMap(unsigned argument, MemRefTy
   recipe.type = *elementTypeOf(type.getElementType());
   // A map counts its dimensions from the one that moves fastest.
   for (int64_t dim = type.getRank() - 1; dim >= 0; --dim) {
-    recipe.extents.push_back(Expr::extent(recipe.tensor, dim));
-    if (dim + 1 < type.getRank()) {
-      recipe.strides.push_back(Expr::stride(recipe.tensor, dim));
+    int64_t box = attribute.getBox()[dim];
+    auto add = [&](Expr extent, Expr stride, int64_t size) {
+      recipe.extents.push_back(std::move(extent));
+      if (dim + 1 < type.getRank()) {
+        recipe.strides.push_back(std::move(stride));
+      }
+      recipe.box.push_back(static_cast<uint32_t>(size));
+      recipe.elementStrides.push_back(1);
+    };
+    Expr extent = Expr::extent(recipe.tensor, dim), stride = Expr::stride(recipe.tensor, dim);
+    if (dim != attribute.getDim()) {
+      add(extent, stride, box);
+      continue;
     }
-    recipe.box.push_back(static_cast<uint32_t>(attribute.getBox()[dim]));
-    recipe.elementStrides.push_back(1);
+    // `fa4.param` says why. The only element of an extent of 1 has any legal stride.
+    constexpr int64_t alignment = 16; // CUDA driver API, cuTensorMapEncodeTiled
+    Expr legal =
+        Expr::make(Expr::Op::Select, {Expr::make(Expr::Op::Less, {1, extent}), stride, alignment});
+    add(box, legal, box);
+    add(extent + Expr(1), legal, 1);
+    recipe.offset = legal * Expr(-box);
   }
   switch (attribute.getSwizzle()) {
   case 32:
@@ -285,6 +300,11 @@ FailureOr<runtime::Parameter> BundleBuilder::getParameter(tile::LaunchOp launch,
     if (static_cast<int64_t>(attribute.getBox().size()) != type.getRank()) {
       return launch.emitError("expected the box of a tensor map to have the rank of ")
              << type << ", but got [" << attribute.getBox() << "]";
+    }
+    if (attribute.getDim() == type.getRank() - 1) {
+      return launch.emitError("expected a tensor map to be cut along a dimension with a stride of "
+                              "its own, but got the innermost one of ")
+             << type;
     }
     return runtime::Parameter(getTensorMap(*argument, type, attribute));
   }

@@ -6,6 +6,7 @@
 
 #include "fa4/Driver/KernelReport.h"
 
+#include "fa4/Dialect/FA4/IR/FA4Attributes.h"
 #include "fa4/Dialect/Tile/IR/TileOps.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -49,9 +50,24 @@ static std::optional<BlockCost> predictBlock(tile::KernelOp kernel) {
   return costOfBlock(problem, schedule, target, estimateInstructions(problem, schedule, target));
 }
 
+static llvm::StringRef describe(WorkKind draw) {
+  switch (draw) {
+  case WorkKind::OnePerCluster:
+    return "one tile to a CTA";
+  case WorkKind::StaticPersistent:
+    return "one CTA to a multiprocessor, tiles at the stride of the grid";
+  case WorkKind::Dynamic:
+    return "one tile to a CTA, those of CTAs that have not started taken over";
+  }
+  return {};
+}
+
 static KernelReport reportKernel(tile::KernelOp kernel) {
   KernelReport report;
   report.name = kernel.getSymName().str();
+  const Schedule &plan = kernel.getSchedule().getPlan();
+  report.draw = describe(plan.work).str();
+  report.order = plan.workOrder == WorkOrder::LongestFirst ? "longest first" : "as numbered";
   for (Operation &op : *kernel.getEntry()) {
     if (auto role = dyn_cast<tile::RoleOp>(op)) {
       report.roles.push_back({role.getSymName().str(), static_cast<int64_t>(role.getWarps()),
@@ -90,7 +106,7 @@ std::vector<KernelReport> reportKernels(ModuleOp module, llvm::ArrayRef<KernelRe
 }
 
 void KernelReport::print(llvm::raw_ostream &os) const {
-  os << "kernel " << name << '\n';
+  os << "kernel " << name << '\n' << "  tiles     " << draw << "; " << order << '\n';
   for (const Role &role : roles) {
     os << llvm::formatv("  role      {0,-14} warps {1} x {2} at {3}, registers {4}\n", role.name,
                         role.warps, role.replicas, role.firstWarp, role.registers);

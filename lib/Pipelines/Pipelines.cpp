@@ -71,6 +71,7 @@ void fa4::buildTileToRolesPipeline(OpPassManager &manager, const TileToNVVMOptio
   kernels.addPass(tile::createTilePartitionRoles());
   kernels.addPass(tile::createTileSplitRange());
   kernels.addPass(tile::createTileStreamRows());
+  kernels.addPass(tile::createTileDrawTiles());
   manager.addPass(tile::createTileVerifyT1());
   if (options.prove) {
     manager.addPass(tile::createTileVerifyProtocol());

@@ -103,6 +103,15 @@ std::string Checker::checkShape() {
   if (schedule.ctas == 2 && !target.ctaPairs) {
     return expected("ctas", "1 on a chip without cta_pairs", llvm::Twine(schedule.ctas));
   }
+  if (schedule.work == WorkKind::Dynamic && !target.clusterLaunchControl) {
+    return expected("work",
+                    "static_persistent or one_per_cluster on a chip without "
+                    "cluster_launch_control",
+                    "dynamic");
+  }
+  if (schedule.work == WorkKind::Dynamic && schedule.ctas != 1) {
+    return expected("work", "static_persistent or one_per_cluster with ctas = 2", "dynamic");
+  }
   const std::vector<int64_t> &legalRows = schedule.ctas == 2 ? target.pairMmaRows : target.mmaRows;
   const int64_t rows = schedule.tileRows * schedule.ctas;
   if (!llvm::is_contained(legalRows, rows)) {
@@ -228,6 +237,10 @@ std::string Checker::checkMemory() {
   // One full and one empty barrier per smem slot, and per stage for each of the
   // channels that carry no smem: scores, P in parts, the accumulator.
   usage.smemBytes += 2 * mbarrierBytes * (ringSlots + schedule.stages * (2 + parts()));
+  if (schedule.work == WorkKind::Dynamic) { // one answer, as tile-draw-tiles has it
+    constexpr int64_t answerBytes = 128;    // 16, as aligned as shared memory is
+    usage.smemBytes += answerBytes + 2 * mbarrierBytes;
+  }
   if (usage.tmemColumns > target.tmemColumns) {
     return expected("tensor memory", "at most " + llvm::Twine(target.tmemColumns) + " columns",
                     llvm::Twine(usage.tmemColumns) + " (" + tmemParts + ")");

@@ -10,7 +10,8 @@
 // Sources: [G] CUDA C++ Programming Guide 13.0, "Technical Specifications per
 // Compute Capability" and "Throughput of Native Arithmetic Instructions";
 // [P] PTX ISA 8.8; [C] CUTLASS 4 (include/cute/arch, SM90 and SM100 MMA traits);
-// [F] FlashAttention-4 paper, table of unit rates; [D] derived, as said.
+// [F] FlashAttention-4 paper, table of unit rates; [S] the tile schedulers of
+// FlashAttention-3 and FlashAttention-4; [D] derived, as said.
 //
 //===----------------------------------------------------------------------===//
 
@@ -52,6 +53,7 @@ static TargetInfo makeSm90a() {
   info.mmaMaxColumns = 256;     // [P] N is 8 to 256 in steps of 8
   info.mmaFlopsPerClock = 4096; // [D] 989.5 TFLOP/s dense bf16 / (132 SMs x 1.83 GHz), H100 SXM
   info.exp2PerClock = 16;       // [G] rcp, rsqrt, ex2, lg2, sin, cos per SM and clock
+  info.l2SectionBytes = int64_t{32} << 20; // [S] of 50 MB; docs/Targets.md
   info.asyncWarpgroupMma = true;
   return info;
 }
@@ -69,6 +71,7 @@ static TargetInfo makeSm100a() {
   info.mmaMaxColumns = 256;     // [P] N up to 256
   info.mmaFlopsPerClock = 8192; // [F] bf16 dense; 2.25 PFLOP/s / (148 x 1.85 GHz)
   info.exp2PerClock = 16;       // [F] [G]
+  info.l2SectionBytes = int64_t{50} << 20; // [S]
   info.ctaPairs = true;         // [P] cta_group::2
   info.clusterLaunchControl = true;
   info.packedF32x2 = true;      // [P] add, mul, fma .f32x2 need sm_100

@@ -56,6 +56,7 @@ llvm::ArrayRef<TargetField> fa4::targetFields() {
       number("exp2_per_clock", &TargetInfo::exp2PerClock),
       number("fma_per_clock", &TargetInfo::fmaPerClock),
       number("smem_bytes_per_clock", &TargetInfo::smemBytesPerClock),
+      number("l2_section_bytes", &TargetInfo::l2SectionBytes),
       flag("async_warpgroup_mma", &TargetInfo::asyncWarpgroupMma),
       flag("cta_pairs", &TargetInfo::ctaPairs),
       flag("cluster_launch_control", &TargetInfo::clusterLaunchControl),

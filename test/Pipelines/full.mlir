@@ -14,7 +14,8 @@
 // LIST-NEXT: tile-insert-channels,
 // LIST-NEXT: tile-partition-roles,
 // LIST-NEXT: tile-split-range,
-// LIST-NEXT: tile-stream-rows
+// LIST-NEXT: tile-stream-rows,
+// LIST-NEXT: tile-draw-tiles
 // LIST-NEXT: ),
 // LIST-NEXT: tile-verify-t1,
 // PROVE-NEXT: tile-verify-protocol{{.*}},

@@ -44,6 +44,8 @@ struct KernelReport {
   };
 
   std::string name;
+  /// Who draws tiles, and in which order.
+  std::string draw, order;
   std::vector<Role> roles;
   std::vector<Allocation> allocations;
   std::vector<Barrier> barriers;

@@ -66,6 +66,9 @@ struct TargetInfo {
   int64_t fmaPerClock = 0;
   int64_t smemBytesPerClock = 0;
 
+  /// K and V of the heads whose tiles run together, so that L2 keeps them.
+  int64_t l2SectionBytes = 0;
+
   // Capabilities, by what they allow, not by version.
   bool asyncWarpgroupMma = false;
   bool ctaPairs = false;

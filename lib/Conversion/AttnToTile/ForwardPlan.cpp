@@ -68,9 +68,10 @@ bool ForwardPlan::hasUpperBound() const {
   return llvm::any_of(bounds, [](const attn::MaskBounds &mask) { return mask.upper.has_value(); });
 }
 
-/// Later rows see more keys exactly when there is an upper bound.
+/// Without bounds all tiles are equally long.
 bool ForwardPlan::isLongestFirst() const {
-  return schedule.getPlan().workOrder == WorkOrder::LongestFirst && hasUpperBound();
+  return schedule.getPlan().workOrder == WorkOrder::LongestFirst &&
+         (hasUpperBound() || hasLowerBound());
 }
 
 bool ForwardPlan::takesTurns() const { return !schedule.getPlan().turn.empty(); }

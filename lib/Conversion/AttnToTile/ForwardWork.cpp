@@ -12,9 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ForwardPlan.h"
-#include "ScalarBuilder.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "TileOrder.h"
 
 using namespace mlir;
 using namespace fa4;
@@ -25,117 +23,90 @@ namespace {
 class Decoder {
 public:
   Decoder(OpBuilder &builder, const ForwardPlan &plan, KernelArguments &args, TileScalars &scalars)
-      : builder(builder), loc(attn::ForwardOp(plan.op).getLoc()), plan(plan), args(args),
-        scalars(scalars), narrow(builder, loc, builder.getI32Type()),
-        wide(builder, loc, builder.getI64Type()) {}
+      : math(builder, attn::ForwardOp(plan.op).getLoc()), narrow(math.narrow), wide(math.wide),
+        plan(plan), args(args), scalars(scalars) {}
 
   void run(Value number);
 
 private:
-  void decodeDense(Value number);
-  Value decodeLongestFirst(Value number, Value blocks);
-  void decodePacked(Value number);
+  void decodeLengths();
+  void decodeShifts();
+  Value chooseBlock(Value rank);
   void decodeRange();
-  Value fetch(Value global, Value index) {
-    return tile::FetchOp::create(builder, loc, builder.getI32Type(), global, index);
-  }
   /// The used part of a length, whatever the caller wrote there.
   Value limit(Value used, Value length) {
-    return used ? narrow.min(narrow.max(fetch(used, scalars.batch), 0), length) : length;
+    return used ? narrow.min(narrow.max(math.fetch(used, scalars.batch), 0), length) : length;
   }
-  Value getLast(Value tile, Value count) { return narrow.sub(narrow.sub(count, 1), tile); }
   /// The largest lower or smallest upper end over all masks for row `row`;
-  /// starts from `bound`.
+  /// starts from `bound`, if there is one.
   Value boundLower(Value bound, Value row);
   Value boundUpper(Value bound, Value row);
   Value align(const attn::MaskBounds &mask, Value row, int64_t distance);
 
-  OpBuilder &builder;
-  Location loc;
+  WorkMath math;
+  ScalarBuilder &narrow, &wide;
   const ForwardPlan &plan;
   KernelArguments &args;
   TileScalars &scalars;
-  ScalarBuilder narrow, wide;
   /// The tile's number among the tiles of its sequence.
   Value block;
+  /// The rows that tiles divide, used or not.
+  Value rowExtent;
   Value queryLength, keyLength;
   /// What alignment adds to a row, as i64.
   Value topLeft, bottomRight;
 };
 } // namespace
 
-/// The longest tiles of a section of heads come first, so that what runs last is short.
-/// A section has no more heads than whose K and V a second-level cache holds.
-Value Decoder::decodeLongestFirst(Value number, Value blocks) {
-  // FlashAttention-3's hopper/tile_scheduler.hpp takes 32 MB of the 50 MB of an H100; an
-  // H200 lost 5 % of head dim 128 when a section was all of 32 heads.
-  constexpr int64_t kSectionBytes = int64_t{32} << 20;
-  const int64_t keyBytes = (plan.getHeadDimQk() + plan.getHeadDimV()) *
-                           plan.getElementType().getIntOrFloatBitWidth() / 8;
-  Value heads = narrow.mul(args.batches, args.heads);
-  Value headBytes = wide.max(wide.mul(wide.convert(args.keyExtent), keyBytes), 1);
-  Value fitting =
-      wide.mul(wide.div(wide.constant(kSectionBytes), headBytes), wide.convert(args.group));
-  // At most a launch's number of tiles, so in 32 bits.
-  Value size = narrow.convert(wide.max(wide.min(fitting, wide.convert(heads)), 1));
-  Value tiles = narrow.mul(size, blocks);
-  Value first = narrow.mul(narrow.div(number, tiles), size);
-  Value inside = narrow.rem(number, tiles);
-  // The last section may have fewer.
-  Value mine = narrow.min(size, narrow.sub(heads, first));
-  block = getLast(narrow.div(inside, mine), blocks);
-  return narrow.add(first, narrow.rem(inside, mine));
-}
-
-void Decoder::decodeDense(Value number) {
-  Value blocks = narrow.ceilDiv(args.queryExtent, plan.ctaRows());
-  Value rest;
-  if (plan.isLongestFirst()) {
-    rest = decodeLongestFirst(number, blocks);
-  } else {
-    block = narrow.rem(number, blocks);
-    rest = narrow.div(number, blocks);
+void Decoder::decodeLengths() {
+  if (!plan.isPacked()) {
+    rowExtent = args.queryExtent;
+    queryLength = limit(args.queryUsed, args.queryExtent);
+    keyLength = limit(args.keyUsed, args.keyExtent);
+    return;
   }
-  scalars.head = narrow.rem(rest, args.heads);
-  scalars.batch = narrow.div(rest, args.heads);
-  queryLength = limit(args.queryUsed, args.queryExtent);
-  keyLength = limit(args.keyUsed, args.keyExtent);
+  auto getLength = [&](Value starts, Value begin) {
+    Value end = math.fetch(starts, narrow.add(scalars.batch, 1));
+    return narrow.max(narrow.sub(end, begin), 0);
+  };
+  scalars.queryStart = math.fetch(args.queryStarts, scalars.batch);
+  rowExtent = getLength(args.queryStarts, scalars.queryStart);
+  scalars.queryEnd = narrow.add(scalars.queryStart, rowExtent);
+  scalars.keyStart = math.fetch(args.keyStarts, scalars.batch);
+  queryLength = limit(args.queryUsed, rowExtent);
+  keyLength = limit(args.keyUsed, getLength(args.keyStarts, scalars.keyStart));
 }
 
-/// Finds the sequence by a scan of the prefix sums. A number past the last tile
-/// gets the sequence after the last, which is empty.
-void Decoder::decodePacked(Value number) {
-  scalars.head = narrow.rem(number, args.heads);
-  Value slot = narrow.div(number, args.heads);
-  Value zero = narrow.constant(0), one = narrow.constant(1);
-  auto scan = scf::ForOp::create(
-      builder, loc, zero, args.batches, one, ValueRange{zero, args.batches, zero},
-      [&](OpBuilder &, Location, Value sequence, ValueRange carried) {
-        Value begin = fetch(args.queryStarts, sequence);
-        Value end = fetch(args.queryStarts, narrow.add(sequence, one));
-        Value blocks = narrow.max(narrow.ceilDiv(narrow.sub(end, begin), plan.ctaRows()), zero);
-        Value next = narrow.add(carried[0], blocks);
-        Value index = narrow.sub(slot, carried[0]);
-        Value isHere =
-            arith::AndIOp::create(builder, loc, narrow.compare(Predicate::sge, index, zero),
-                                  narrow.compare(Predicate::slt, slot, next));
-        Value found = plan.isLongestFirst() ? getLast(index, blocks) : index;
-        scf::YieldOp::create(builder, loc,
-                             ValueRange{next, narrow.select(isHere, sequence, carried[1]),
-                                        narrow.select(isHere, found, carried[2])});
-      });
-  scalars.batch = scan.getResult(1);
-  block = scan.getResult(2);
-  auto getLength = [&](Value starts, Value begin) {
-    Value end = fetch(starts, narrow.add(scalars.batch, one));
-    return narrow.max(narrow.sub(end, begin), zero);
-  };
-  scalars.queryStart = fetch(args.queryStarts, scalars.batch);
-  Value rows = getLength(args.queryStarts, scalars.queryStart);
-  scalars.queryEnd = narrow.add(scalars.queryStart, rows);
-  scalars.keyStart = fetch(args.keyStarts, scalars.batch);
-  queryLength = limit(args.queryUsed, rows);
-  keyLength = limit(args.keyUsed, getLength(args.keyStarts, scalars.keyStart));
+void Decoder::decodeShifts() {
+  topLeft = scalars.offset ? wide.convert(scalars.offset) : Value();
+  if (llvm::any_of(plan.bounds, [](const attn::MaskBounds &mask) {
+        return mask.alignment == attn::MaskAlignment::BottomRight;
+      })) {
+    Value rows = wide.convert(queryLength);
+    bottomRight = wide.sub(wide.convert(keyLength), rows);
+    bottomRight = topLeft ? wide.add(bottomRight, topLeft) : bottomRight;
+  }
+}
+
+/// Later blocks see more keys where there is an upper bound, fewer where there is a
+/// lower one. With both, a block's keys grow until the upper bound meets the last key
+/// and shrink from where the lower one meets the first, each by a block's rows per
+/// block: a curve that is symmetric about the block in between.
+Value Decoder::chooseBlock(Value rank) {
+  if (!plan.isLongestFirst() || !plan.hasUpperBound()) {
+    return rank;
+  }
+  Value blocks = narrow.ceilDiv(rowExtent, plan.ctaRows());
+  if (plan.isPacked()) { // a number past the last tile has a sequence of none
+    blocks = narrow.max(blocks, 1);
+  }
+  if (!plan.hasLowerBound()) {
+    return narrow.sub(narrow.sub(blocks, 1), rank);
+  }
+  Value upper = boundUpper(Value(), wide.constant(plan.ctaRows() - 1));
+  Value lower = boundLower(Value(), wide.constant(0));
+  Value rest = wide.sub(wide.sub(wide.sub(wide.convert(keyLength), 1), upper), lower);
+  return emitFromMiddle(math, rank, blocks, wide.floorDiv(rest, plan.ctaRows()));
 }
 
 Value Decoder::align(const attn::MaskBounds &mask, Value row, int64_t distance) {
@@ -157,7 +128,8 @@ Value Decoder::boundLower(Value bound, Value row) {
 Value Decoder::boundUpper(Value bound, Value row) {
   for (const attn::MaskBounds &mask : plan.bounds) {
     if (mask.upper) {
-      bound = wide.min(bound, align(mask, row, *mask.upper));
+      Value end = align(mask, row, *mask.upper);
+      bound = bound ? wide.min(bound, end) : end;
     }
   }
   return bound;
@@ -169,14 +141,6 @@ void Decoder::decodeRange() {
   Value keys = wide.convert(keyLength);
   Value firstRow = wide.mul(wide.convert(block), plan.ctaRows());
   Value lastRow = wide.sub(wide.min(wide.add(firstRow, plan.ctaRows()), rows), 1);
-  topLeft = scalars.offset ? wide.convert(scalars.offset) : Value();
-  if (llvm::any_of(plan.bounds, [](const attn::MaskBounds &mask) {
-        return mask.alignment == attn::MaskAlignment::BottomRight;
-      })) {
-    bottomRight = wide.sub(keys, rows);
-    bottomRight = topLeft ? wide.add(bottomRight, topLeft) : bottomRight;
-  }
-
   Value lastKey = boundUpper(wide.sub(keys, 1), lastRow);
   Value last = wide.max(wide.floorDiv(lastKey, plan.columns), -1);
   if (plan.hasLengthsPerBatch()) {
@@ -210,19 +174,20 @@ void Decoder::decodeRange() {
 }
 
 void Decoder::run(Value number) {
-  if (plan.isPacked()) {
-    decodePacked(number);
-  } else {
-    decodeDense(number);
-  }
+  TilePlace place = TileOrder::create(math, plan, args)->locate(number);
+  scalars.batch = place.batch;
+  scalars.head = place.head;
+  decodeLengths();
   scalars.kvHead = narrow.div(scalars.head, args.group);
   if (args.positionOffset) {
-    scalars.offset = fetch(args.positionOffset, scalars.batch);
+    scalars.offset = math.fetch(args.positionOffset, scalars.batch);
   }
   if (plan.hasLengthsPerBatch()) {
     scalars.queryLength = queryLength;
     scalars.keyLength = keyLength;
   }
+  decodeShifts();
+  block = chooseBlock(place.rank);
   Value firstStage = narrow.mul(block, plan.stages);
   // Where stages take turns, the one that sees the first block goes first.
   const bool turned = plan.takesTurns() && plan.hasUpperBound();

@@ -23,9 +23,9 @@ using namespace fa4::tile::gpu;
 
 static LogicalResult checkLaunch(KernelOp kernel) {
   const Schedule &plan = kernel.getSchedule().getPlan();
-  if (plan.work == WorkKind::Dynamic) {
-    return kernel.emitOpError() << "expected work to be static_persistent or one_per_cluster, but "
-                                   "got a dynamic schedule";
+  if (plan.work == WorkKind::Dynamic && plan.ctas != 1) {
+    return kernel.emitOpError()
+           << "expected dynamic work to be that of single CTAs, but got ctas = " << plan.ctas;
   }
   for (BlockArgument argument : kernel.getEntry()->getArguments()) {
     Type type = argument.getType();
@@ -281,15 +281,20 @@ static LogicalResult checkFragmentProduct(IssueMmaOp op, const Lowering &lowerin
 //===----------------------------------------------------------------------===//
 
 static LogicalResult checkOp(Operation *op, const Lowering &lowering) {
-  if (isa<SubrangeOp>(op)) {
-    return op->emitOpError() << "expected tensors that end where their sequences do, as those of "
-                                "layouts bshd and bhsd, since a tensor map bounds whole tensors, "
-                                "but got packed sequences (thd); --target=cpu runs them";
+  if (auto part = dyn_cast<SubrangeOp>(op)) {
+    constexpr int64_t mostDims = 5; // CUDA driver API, cuTensorMapEncodeTiled
+    auto global = cast<GlobalType>(part.getGlobal().getType());
+    if (part.getGlobal().getDefiningOp<SubrangeOp>() || global.getRank() >= mostDims) {
+      return op->emitOpError() << "expected one range of a tensor of at most " << mostDims - 1
+                               << " dimensions, as a tensor map has one more, but got " << global
+                               << (global.getRank() < mostDims ? " in a range" : "");
+    }
+    return success();
   }
   bool inRole = static_cast<bool>(op->getParentOfType<RoleOp>());
-  if (isa<IssueSendOp, IssueNextOp, PartOp>(op) || (isa<ClusterSyncOp>(op) && inRole)) {
+  if (isa<IssueSendOp, PartOp>(op) || (isa<ClusterSyncOp>(op) && inRole)) {
     return op->emitOpError() << "expected ops with a lowering to nvvm, but got one of copies to a "
-                                "peer or dynamic work";
+                                "peer";
   }
   if (auto expect = dyn_cast<BarrierExpectOp>(op); expect && expect.getOnPeer()) {
     return op->emitOpError() << "expected bytes at this CTA's barrier or the leader's, but got the "

@@ -24,9 +24,12 @@ class PanelCopy {
 public:
   PanelCopy(const Lowering &lowering, ViewOp view, Value global, ValueRange coordinates)
       : view(view), type(cast<GlobalType>(global.getType())), box(tensorBoxOf(view, type)),
-        isStreamed(lowering.global(global).isStreamed), coordinates(coordinates) {
+        isStreamed(lowering.global(global).isStreamed), coordinates(coordinates),
+        range(lowering.global(global).range) {
+    int64_t cutDim = range ? range->dim : -1;
     for (const TensorMap &candidate : lowering.global(global).maps) {
-      if (candidate.box == box.box && candidate.swizzle == box.swizzle) {
+      if (candidate.box == box.box && candidate.swizzle == box.swizzle &&
+          candidate.cutDim == cutDim) {
         map = candidate.pointer;
       }
     }
@@ -35,10 +38,15 @@ public:
   int64_t count() const { return box.panels; }
   int64_t byteOffset(int64_t panel) const { return panel == 0 ? 0 : panel * getPanelPitch(view); }
 
-  /// The first element of a panel, innermost dimension first.
+  /// The first element of a panel, innermost dimension first; two numbers for the
+  /// dimension of a range.
   SmallVector<Value> start(OpBuilder &b, Location loc, int64_t panel) const {
     SmallVector<Value> elements;
     for (int64_t dim = type.getRank() - 1; dim >= 0; --dim) {
+      if (range && dim == range->dim) {
+        appendRange(b, loc, coordinates[dim], elements);
+        continue;
+      }
       Value element;
       if (dim < static_cast<int64_t>(coordinates.size())) {
         element = coordinates[dim];
@@ -67,11 +75,27 @@ public:
     return emitPtx(builder, b.getI64Type(), {}, text, "=l");
   }
 
+  /// `fa4.param` says what the two numbers of a map of ranges mean. A box in front of
+  /// the range has no element in it.
+  void appendRange(OpBuilder &b, Location loc, Value coordinate,
+                   SmallVectorImpl<Value> &elements) const {
+    Value rows = i32Constant(b, loc, type.getBox()[range->dim]), zero = i32Constant(b, loc, 0);
+    Value first =
+        LLVM::AddOp::create(b, loc, range->start, LLVM::MulOp::create(b, loc, coordinate, rows));
+    Value left = LLVM::SubOp::create(b, loc, range->end, first);
+    Value count = LLVM::SMaxOp::create(b, loc, LLVM::SMinOp::create(b, loc, left, rows), zero);
+    Value isBefore = LLVM::ICmpOp::create(b, loc, LLVM::ICmpPredicate::slt, coordinate, zero);
+    count = LLVM::SelectOp::create(b, loc, isBefore, zero, count);
+    elements.push_back(LLVM::SubOp::create(b, loc, rows, count));
+    elements.push_back(LLVM::AddOp::create(b, loc, first, count));
+  }
+
   ViewOp view;
   GlobalType type;
   TensorBox box;
   bool isStreamed;
   ValueRange coordinates;
+  std::optional<RangeOfDim> range;
   Value map;
 };
 

@@ -443,12 +443,13 @@ void FrameBuilder::build() {
   emitTeardown();
 
   WorkOp work = kernel.getWork();
-  bool persistent = kernel.getSchedule().getPlan().work == WorkKind::StaticPersistent;
+  WorkKind draw = kernel.getSchedule().getPlan().work;
   SmallVector<ForEachTileOp> loops;
   lowering.function.walk([&](ForEachTileOp loop) { loops.push_back(loop); });
   for (ForEachTileOp loop : loops) {
-    lowerTileLoop(loop, work, arguments, persistent, lowering.isPair(), b);
+    lowerTileLoop(loop, work, arguments, draw, lowering.isPair(), b);
   }
+  bindRanges(lowering, b);
   keepLoopsRolled();
 }
 

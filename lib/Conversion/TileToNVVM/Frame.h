@@ -33,10 +33,13 @@ int64_t countThreads(KernelOp kernel);
 /// Returns what stands for each argument of the kernel.
 llvm::SmallVector<mlir::Value> createFunction(Lowering &lowering, mlir::RewriterBase &b);
 
-/// Replaces `loop` by the loop over the tiles of this CTA, or by one tile.
-/// `arguments` stand for those of the kernel.
+/// Gives every range of a global in the function a context of its own.
+void bindRanges(Lowering &lowering, mlir::RewriterBase &b);
+
+/// Replaces `loop` by the tiles that `draw` gives this CTA. `arguments` stand for those
+/// of the kernel.
 void lowerTileLoop(ForEachTileOp loop, WorkOp work, llvm::ArrayRef<mlir::Value> arguments,
-                   bool persistent, bool ofPair, mlir::RewriterBase &b);
+                   WorkKind draw, bool ofPair, mlir::RewriterBase &b);
 
 } // namespace fa4::tile::gpu
 

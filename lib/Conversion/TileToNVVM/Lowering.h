@@ -76,10 +76,18 @@ struct RoleContext {
 struct TensorMap {
   llvm::SmallVector<int64_t> box;
   int64_t swizzle;
+  /// The dimension along which copies are cut to ranges, or -1.
+  int64_t cutDim;
   mlir::Value pointer;
 };
 
-/// A kernel argument of type `!tile.global`. Pointer, strides (bytes, i64) and
+/// A range of a dimension, as i32 numbers: not negative, and not below `start`.
+struct RangeOfDim {
+  int64_t dim;
+  mlir::Value start, end;
+};
+
+/// A kernel argument of type `!tile.global`, or a range of it. Pointer, strides (bytes, i64) and
 /// extents (i32) are there only if threads access the global.
 struct GlobalContext {
   unsigned argument;
@@ -90,6 +98,8 @@ struct GlobalContext {
   /// A tile's loads walk along it, so that other tiles walk along the same: K and V.
   /// What a tile loads once as its own is read by no other: Q.
   bool isStreamed = false;
+  /// What tensor copies are cut to; pointer and extents are those of the range.
+  std::optional<RangeOfDim> range = std::nullopt;
 };
 
 /// How an op at T2 names an element and a slot of a view or barrier: by name, the
@@ -213,6 +223,8 @@ void populateBarrierPatterns(const TileToNVVMTypeConverter &converter,
                              mlir::RewritePatternSet &patterns, const Lowering &lowering);
 void populateCopyPatterns(const TileToNVVMTypeConverter &converter,
                           mlir::RewritePatternSet &patterns, const Lowering &lowering);
+void populateNextTilePatterns(const TileToNVVMTypeConverter &converter,
+                              mlir::RewritePatternSet &patterns, const Lowering &lowering);
 void populateMmaPatterns(const TileToNVVMTypeConverter &converter,
                          mlir::RewritePatternSet &patterns, const Lowering &lowering);
 void populateWgmmaPatterns(const TileToNVVMTypeConverter &converter,

@@ -13,6 +13,7 @@
 
 #include "Frame.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -33,6 +34,9 @@ TensorBox tensorBoxOf(ViewOp view, GlobalType global) {
 }
 
 unsigned kernelArgumentOf(Value value) {
+  if (auto part = value.getDefiningOp<SubrangeOp>()) {
+    return kernelArgumentOf(part.getGlobal());
+  }
   auto argument = cast<BlockArgument>(value);
   Operation *owner = argument.getOwner()->getParentOp();
   if (auto role = dyn_cast<RoleOp>(owner)) {
@@ -75,7 +79,7 @@ public:
     // not look.
     attributes.emplace_back(b.getStringAttr(NVVM::NVVMDialect::getGridConstantAttrName()),
                             b.getUnitAttr());
-    auto param = fa4::ParamAttr::get(context, ParamKind::TensorMap, argument, /*dim=*/-1, map.box,
+    auto param = fa4::ParamAttr::get(context, ParamKind::TensorMap, argument, map.cutDim, map.box,
                                      map.swizzle);
     return add(LLVM::LLVMPointerType::get(context), param, attributes);
   }
@@ -102,10 +106,12 @@ static SmallVector<GlobalUse> collectUses(const Lowering &lowering) {
   auto addMap = [&](Value global, ViewOp view) {
     TensorBox plan = tensorBoxOf(view, cast<GlobalType>(global.getType()));
     auto &maps = uses[kernelArgumentOf(global)].maps;
+    auto part = global.getDefiningOp<SubrangeOp>();
+    int64_t cutDim = part ? static_cast<int64_t>(part.getDim()) : -1;
     if (llvm::none_of(maps, [&](const TensorMap &map) {
-          return map.box == plan.box && map.swizzle == plan.swizzle;
+          return map.box == plan.box && map.swizzle == plan.swizzle && map.cutDim == cutDim;
         })) {
-      maps.push_back({plan.box, plan.swizzle, Value()});
+      maps.push_back({plan.box, plan.swizzle, cutDim, Value()});
     }
   };
   kernel.walk([&](Operation *op) {
@@ -116,7 +122,7 @@ static SmallVector<GlobalUse> collectUses(const Lowering &lowering) {
           load->getParentOfType<scf::ForOp>() != nullptr;
     } else if (auto store = dyn_cast<IssueStoreOp>(op)) {
       addMap(store.getGlobal(), lowering.view(store.getViewAttr()));
-    } else if (!isa<RoleOp, WorkOp>(op)) {
+    } else if (!isa<RoleOp, WorkOp, SubrangeOp>(op)) {
       for (Value operand : op->getOperands()) {
         if (isa<GlobalType>(operand.getType())) {
           uses[kernelArgumentOf(operand)].byThreads = true;
@@ -149,6 +155,17 @@ static int64_t countSharedBytes(KernelOp kernel) {
     }
   });
   return end;
+}
+
+/// A handle by which ops name `known`, by its pointer if threads access it.
+static Value makeHandle(RewriterBase &b, Location loc, GlobalType global,
+                        const GlobalContext &known) {
+  Value pointer = known.pointer;
+  if (!pointer) {
+    pointer =
+        LLVM::PoisonOp::create(b, loc, LLVM::LLVMPointerType::get(b.getContext(), kGlobalSpace));
+  }
+  return UnrealizedConversionCastOp::create(b, loc, TypeRange{global}, pointer).getResult(0);
 }
 
 SmallVector<Value> createFunction(Lowering &lowering, RewriterBase &b) {
@@ -234,17 +251,39 @@ SmallVector<Value> createFunction(Lowering &lowering, RewriterBase &b) {
         known.extents.push_back(entry->getArgument(own.first + 1 + rank + dim));
       }
     }
-    // Ops still name the global by a value of its type.
-    Value pointer = known.pointer;
-    if (!pointer) {
-      pointer = LLVM::PoisonOp::create(b, loc, LLVM::LLVMPointerType::get(context, kGlobalSpace));
-    }
-    Value handle =
-        UnrealizedConversionCastOp::create(b, loc, TypeRange{global}, pointer).getResult(0);
+    Value handle = makeHandle(b, loc, global, known);
     lowering.globals[handle] = std::move(known);
     values.push_back(handle);
   }
   return values;
+}
+
+/// Numbers that later rewriting cannot replace: it knows no pattern for these ops.
+void bindRanges(Lowering &lowering, RewriterBase &b) {
+  SmallVector<SubrangeOp> parts;
+  lowering.function.walk([&](SubrangeOp part) { parts.push_back(part); });
+  for (SubrangeOp part : parts) {
+    Location loc = part.getLoc();
+    b.setInsertionPoint(part);
+    auto dim = static_cast<int64_t>(part.getDim());
+    GlobalContext known = lowering.global(part.getGlobal());
+    Value zero = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(0));
+    Value start = arith::MaxSIOp::create(b, loc, part.getStart(), zero);
+    Value end = arith::MaxSIOp::create(b, loc, part.getEnd(), start);
+    known.range = RangeOfDim{dim, start, end};
+    if (known.pointer) {
+      Value &extent = known.extents[dim];
+      Value inside = arith::MinSIOp::create(b, loc, end, extent);
+      extent = arith::MaxSIOp::create(b, loc, arith::SubIOp::create(b, loc, inside, start), zero);
+      Value wide = arith::ExtSIOp::create(b, loc, b.getI64Type(), start);
+      Value offset = arith::MulIOp::create(b, loc, wide, known.strides[dim]);
+      known.pointer = LLVM::GEPOp::create(b, loc, known.pointer.getType(), b.getI8Type(),
+                                          known.pointer, ValueRange{offset});
+    }
+    Value handle = makeHandle(b, loc, cast<GlobalType>(part.getResult().getType()), known);
+    lowering.globals[handle] = std::move(known);
+    b.replaceOp(part, handle);
+  }
 }
 
 } // namespace fa4::tile::gpu

@@ -70,31 +70,96 @@ static SmallVector<Value> emitBody(RewriterBase &b, ForEachTileOp loop, ArrayRef
   return results;
 }
 
-void lowerTileLoop(ForEachTileOp loop, WorkOp work, ArrayRef<Value> arguments, bool persistent,
-                   bool ofPair, RewriterBase &b) {
-  Location loc = loop.getLoc();
-  b.setInsertionPoint(loop);
-  Type type = b.getI32Type();
-  Value first = ofPair ? NVVM::ClusterIdXOp::create(b, loc, type).getResult()
-                       : NVVM::BlockIdXOp::create(b, loc, type).getResult();
-  if (!persistent) {
-    SmallVector<Value> values = emitWork(b, work, first, arguments);
-    llvm::append_range(values, loop.getInits());
-    b.replaceOp(loop, emitBody(b, loop, values));
-    return;
+namespace {
+/// The tiles of one CTA or pair, for one role's loop. The work's computation is the same
+/// whoever draws.
+class TileLoop {
+public:
+  TileLoop(ForEachTileOp loop, WorkOp work, ArrayRef<Value> arguments, bool ofPair, RewriterBase &b)
+      : loop(loop), work(work), arguments(arguments), ofPair(ofPair), b(b), loc(loop.getLoc()) {}
+
+  void lower(WorkKind draw) {
+    b.setInsertionPoint(loop);
+    Type type = b.getI32Type();
+    first = ofPair ? NVVM::ClusterIdXOp::create(b, loc, type).getResult()
+                   : NVVM::BlockIdXOp::create(b, loc, type).getResult();
+    switch (draw) {
+    case WorkKind::OnePerCluster:
+      return lowerOne();
+    case WorkKind::StaticPersistent:
+      return lowerStrided();
+    case WorkKind::Dynamic:
+      return lowerDrawn();
+    }
   }
+
+private:
+  void lowerOne();
+  void lowerStrided();
+  void lowerDrawn();
+  /// One tile at the builder's position; what its body yields.
+  SmallVector<Value> emitTile(Value number, ValueRange carried) {
+    SmallVector<Value> values = emitWork(b, work, number, arguments);
+    llvm::append_range(values, carried);
+    return emitBody(b, loop, values);
+  }
+
+  ForEachTileOp loop;
+  WorkOp work;
+  ArrayRef<Value> arguments;
+  bool ofPair;
+  RewriterBase &b;
+  Location loc;
+  /// The number of this CTA, or pair.
+  Value first;
+};
+} // namespace
+
+void TileLoop::lowerOne() { b.replaceOp(loop, emitTile(first, loop.getInits())); }
+
+void TileLoop::lowerStrided() {
+  Type type = b.getI32Type();
   Value step = ofPair ? NVVM::ClusterDimXOp::create(b, loc, type).getResult()
                       : NVVM::GridDimXOp::create(b, loc, type).getResult();
   Value tiles = arguments[kernelArgumentOf(work.getTiles())];
   auto tileLoop = scf::ForOp::create(b, loc, first, tiles, step, loop.getInits(),
                                      [](OpBuilder &, Location, Value, ValueRange) {});
   b.setInsertionPointToEnd(tileLoop.getBody());
-  SmallVector<Value> values = emitWork(b, work, tileLoop.getInductionVar(), arguments);
-  llvm::append_range(values, tileLoop.getRegionIterArgs());
-  SmallVector<Value> results = emitBody(b, loop, values);
+  SmallVector<Value> results = emitTile(tileLoop.getInductionVar(), tileLoop.getRegionIterArgs());
   b.setInsertionPointToEnd(tileLoop.getBody());
   scf::YieldOp::create(b, loc, results);
   b.replaceOp(loop, tileLoop.getResults());
+}
+
+/// The grid has a CTA for each tile: the first is this CTA's own, the others are those
+/// whose CTAs were cancelled in its favour.
+void TileLoop::lowerDrawn() {
+  SmallVector<Value> inits{first};
+  llvm::append_range(inits, loop.getInits());
+  auto next = *loop.getBody().front().getOps<NextTileOp>().begin();
+  Value number = next.getNumber();
+  b.eraseOp(next);
+  auto tileLoop = scf::WhileOp::create(
+      b, loc, ValueRange(inits).getTypes(), inits,
+      [&](OpBuilder &before, Location, ValueRange state) {
+        Value zero = arith::ConstantOp::create(before, loc, before.getI32IntegerAttr(0));
+        Value isTile =
+            arith::CmpIOp::create(before, loc, arith::CmpIPredicate::sge, state[0], zero);
+        scf::ConditionOp::create(before, loc, isTile, state);
+      },
+      [](OpBuilder &, Location, ValueRange) {});
+  Block *body = tileLoop.getAfterBody();
+  b.setInsertionPointToEnd(body);
+  SmallVector<Value> results = emitTile(body->getArgument(0), body->getArguments().drop_front());
+  b.setInsertionPointToEnd(body);
+  results.insert(results.begin(), number);
+  scf::YieldOp::create(b, loc, results);
+  b.replaceOp(loop, tileLoop.getResults().drop_front());
+}
+
+void lowerTileLoop(ForEachTileOp loop, WorkOp work, ArrayRef<Value> arguments, WorkKind draw,
+                   bool ofPair, RewriterBase &b) {
+  TileLoop(loop, work, arguments, ofPair, b).lower(draw);
 }
 
 } // namespace fa4::tile::gpu

@@ -57,6 +57,7 @@ static LogicalResult lowerTileOps(const Lowering &lowering) {
   scf::populateSCFStructuralTypeConversionsAndLegality(converter, patterns, target);
   populateBarrierPatterns(converter, patterns, lowering);
   populateCopyPatterns(converter, patterns, lowering);
+  populateNextTilePatterns(converter, patterns, lowering);
   populateMmaPatterns(converter, patterns, lowering);
   populateWgmmaPatterns(converter, patterns, lowering);
   populateValuePatterns(converter, patterns, lowering);

@@ -59,6 +59,11 @@ mlir::Value fromLanes(mlir::ImplicitLocOpBuilder &b, mlir::Type element,
 mlir::Value toWords(mlir::ImplicitLocOpBuilder &b, mlir::Value value);
 mlir::Value fromWords(mlir::ImplicitLocOpBuilder &b, mlir::Value words, mlir::Type type);
 
+/// The tile's number in the answer at `place`, -1 if there is none; the same in all
+/// lanes.
+mlir::Value readTileNumber(mlir::ImplicitLocOpBuilder &b, const Lowering &lowering,
+                           const RoleContext &role, const Place &place);
+
 /// One PTX text; its result, null if `result` is. Without side effects it is a
 /// function of its operands.
 mlir::Value emitPtx(mlir::ImplicitLocOpBuilder &b, mlir::Type result, mlir::ValueRange operands,

@@ -256,6 +256,10 @@ struct ReadLowering : LoweringPattern<ReadOp> {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     Place place(op.getViewAttr(), op.getHandle(), adaptor.getHandle(), adaptor.getElement(),
                 op.getStaticElementAttr());
+    if (!op.getFragType()) {
+      rewriter.replaceOp(op, readTileNumber(b, lowering, lowering.role(op), place));
+      return success();
+    }
     FragType type = tileOf(op.getResult());
     Type converted = getTypeConverter()->convertType(type);
     if (isa<TmemLayoutAttr>(lowering.view(op.getViewAttr()).getLayout())) {

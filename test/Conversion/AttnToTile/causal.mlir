@@ -62,7 +62,7 @@ module attributes {fa4.target = #fa4.target<"sm_100a">} {
 // The last block of rows of a section of heads comes first.
 // CHECK: %[[BLOCKS:.+]] = arith.ceildivsi %[[SQ]], %c256_i32
 // CHECK: %[[HEADS:.+]] = arith.muli %[[NB]], %[[HQ]]
-// CHECK: %[[FITTING:.+]] = arith.divui %c33554432_i64, %{{.+}} : i64
+// CHECK: %[[FITTING:.+]] = arith.divui %c52428800_i64, %{{.+}} : i64
 // CHECK: arith.muli %[[FITTING]], %{{.+}} : i64
 // CHECK: %[[SIZE:.+]] = arith.trunci %{{.+}} : i64 to i32
 // CHECK: %[[SECTION:.+]] = arith.muli %[[SIZE]], %[[BLOCKS]]
@@ -72,13 +72,14 @@ module attributes {fa4.target = #fa4.target<"sm_100a">} {
 // CHECK: %[[LEFT:.+]] = arith.subi %[[HEADS]], %[[FIRST]]
 // CHECK: %[[MINE:.+]] = arith.minsi %[[SIZE]], %[[LEFT]]
 // CHECK: %[[OUTER:.+]] = arith.divui %[[INSIDE]], %[[MINE]]
-// CHECK: %[[LAST:.+]] = arith.subi %[[BLOCKS]], %c1_i32
-// CHECK: %[[BLOCK:.+]] = arith.subi %[[LAST]], %[[OUTER]]
 // CHECK: %[[OFFSET:.+]] = arith.remui %[[INSIDE]], %[[MINE]]
 // CHECK: %[[INNER:.+]] = arith.addi %[[FIRST]], %[[OFFSET]]
 // CHECK: %[[H:.+]] = arith.remui %[[INNER]], %[[HQ]]
 // CHECK: %[[B:.+]] = arith.divui %[[INNER]], %[[HQ]]
 // CHECK: %[[KVH:.+]] = arith.divui %[[H]], %[[GROUP]]
+// CHECK: %[[AGAIN:.+]] = arith.ceildivsi %[[SQ]], %c256_i32
+// CHECK: %[[LAST:.+]] = arith.subi %[[AGAIN]], %c1_i32
+// CHECK: %[[BLOCK:.+]] = arith.subi %[[LAST]], %[[OUTER]]
 // CHECK: %[[Q0:.+]] = arith.muli %[[BLOCK]], %c2_i32
 // CHECK: %[[Q1:.+]] = arith.addi %[[Q0]], %c1_i32
 // CHECK: tile.yield %[[Q0]], %[[Q1]], %[[H]], %[[KVH]], %[[B]],

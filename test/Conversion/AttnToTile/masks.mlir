@@ -34,11 +34,11 @@ func.func @plain(%q: memref<?x?x?x64xf16>, %k: memref<?x?x?x64xf16>, %v: memref<
 // CHECK-SAME: -> (%q0, %h, %kvh, %b, %j0, %n, %ne, %nl) facts(1 <= %n, 1 <= %nl, %nl <= %n, 1 <= %ne, %ne <= %nl)
 // CHECK: %[[ROWS:.+]] = arith.extsi %[[SQ:.+]] : i32 to i64
 // CHECK: %[[KEYS:.+]] = arith.extsi %[[SK:.+]] : i32 to i64
+// CHECK: %[[SHIFT:.+]] = arith.subi %[[KEYS]], %[[ROWS]]
 // CHECK: %[[FIRST:.+]] = arith.muli %{{.+}}, %c64_i64
 // CHECK: %[[PAST:.+]] = arith.addi %[[FIRST]], %c64_i64
 // CHECK: %[[END:.+]] = arith.minsi %[[PAST]], %[[ROWS]]
 // CHECK: %[[LAST:.+]] = arith.subi %[[END]], %c1_i64
-// CHECK: %[[SHIFT:.+]] = arith.subi %[[KEYS]], %[[ROWS]]
 // CHECK: %[[LASTKEY:.+]] = arith.subi %[[KEYS]], %c1_i64
 // CHECK: %[[ALIGNED:.+]] = arith.addi %[[LAST]], %[[SHIFT]]
 // CHECK: %[[RIGHT:.+]] = arith.addi %[[ALIGNED]], %c20_i64
@@ -68,8 +68,8 @@ func.func @window(%q: memref<?x?x?x64xf16>, %k: memref<?x?x?x64xf16>, %v: memref
 // CHECK: %[[REST:.+]] = arith.divui %[[T:.+]], %{{.+}} : i32
 // CHECK: %[[B:.+]] = arith.divui %[[REST]], %{{.+}} : i32
 // CHECK: %[[OFF:.+]] = tile.fetch %{{.+}}[%[[B]]] : !tile.global<1xi32> -> i32
-// CHECK: %[[LAST:.+]] = arith.subi %{{.+}}, %c1_i64
 // CHECK: %[[OFF64:.+]] = arith.extsi %[[OFF]]
+// CHECK: %[[LAST:.+]] = arith.subi %{{.+}}, %c1_i64
 // CHECK-NEXT: %[[LASTKEY:.+]] = arith.subi %{{.+}}, %c1_i64
 // CHECK-NEXT: %[[ALIGNED:.+]] = arith.addi %[[LAST]], %[[OFF64]]
 // CHECK-NEXT: arith.minsi %[[LASTKEY]], %[[ALIGNED]]

@@ -225,6 +225,11 @@ func.func private @f(i32 {fa4.parm = #fa4.param<scalar of 0>})
 
 // -----
 
+// expected-error @+1 {{expected a tensor map to be cut along one of 2 dimensions, but got 2}}
+#p = #fa4.param<tensor_map of 0 dim 2 box [1, 8]> // P1
+
+// -----
+
 // expected-error @+1 {{expected a box of positive numbers exactly with tensor_map, but got [] with tensor_map}}
 #p = #fa4.param<tensor_map of 0> // P2
 

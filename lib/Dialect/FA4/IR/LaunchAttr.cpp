@@ -35,13 +35,17 @@ LogicalResult ParamAttr::verify(function_ref<InFlightDiagnostic()> emitError, Pa
   if (argument < 0) {
     return emitError() << "expected the argument to be at least 0, but got " << argument;
   }
+  bool isMap = kind == ParamKind::TensorMap;
   bool ofDimension = kind == ParamKind::Stride || kind == ParamKind::Extent;
-  if (ofDimension != (dim >= 0)) { // P1
+  if (!isMap && ofDimension != (dim >= 0)) { // P1
     return emitError() << "expected a dimension of at least 0 exactly with stride and extent, but "
                           "got "
                        << dim << " with " << stringifyParamKind(kind);
   }
-  bool isMap = kind == ParamKind::TensorMap;
+  if (isMap && dim >= static_cast<int64_t>(box.size())) { // P1
+    return emitError() << "expected a tensor map to be cut along one of " << box.size()
+                       << " dimensions, but got " << dim;
+  }
   if (isMap == box.empty() || llvm::any_of(box, [](int64_t size) { return size <= 0; })) { // P2
     return emitError() << "expected a box of positive numbers exactly with tensor_map, but got ["
                        << box << "] with " << stringifyParamKind(kind);

@@ -150,7 +150,7 @@ void ProtocolModel::addMemory() {
       FragType spread;
       if (auto read = dyn_cast<ReadOp>(op)) {
         name = read.getViewAttr();
-        spread = cast<FragType>(read.getResult().getType());
+        spread = read.getFragType();
       } else if (auto write = dyn_cast<WriteOp>(op)) {
         name = write.getViewAttr();
         spread = cast<FragType>(write.getValue().getType());

@@ -391,7 +391,7 @@ void PlacedUnroller::visit(Operation *op) {
   } else if (auto read = dyn_cast<ReadOp>(op)) {
     access(addEvent(op, EventKind::Access),
            {read.getViewAttr(), read.getHandle(), read.getElement(), read.getStaticElementAttr()},
-           actor().cta, true, false, false, cast<FragType>(read.getResult().getType()));
+           actor().cta, true, false, false, read.getFragType());
   } else if (auto write = dyn_cast<WriteOp>(op)) {
     access(
         addEvent(op, EventKind::Access),

@@ -258,6 +258,18 @@ void StepOp::getEffects(SmallVectorImpl<MemoryEffects::EffectInstance> &effects)
 }
 
 //===----------------------------------------------------------------------===//
+// NextTileOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult NextTileOp::verify() {
+  if (!getNumber().getDefiningOp<ReadOp>()) { // C1
+    return emitOpError() << "expected the number to be what a tile.read found, but got another "
+                            "value";
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
 // ForEachTileOp
 //===----------------------------------------------------------------------===//
 

@@ -80,7 +80,11 @@ private:
 
 } // namespace
 
-static Attribute spreadOf(Type type) { return cast<FragType>(type).getLayout(); }
+/// Null: no warp owns a part of it.
+static Attribute spreadOf(Type type) {
+  auto frag = dyn_cast<FragType>(type);
+  return frag ? frag.getLayout() : Attribute();
+}
 
 static SmallVector<RoleAccess, 2> accessesOf(Operation *op) {
   if (auto read = dyn_cast<ReadOp>(op)) {

@@ -359,7 +359,11 @@ LogicalResult RoleLowering::emitOp(Operation *op, Position &at) {
         emitAccess(access);
         return success();
       })
-      .Case<AsyncSendOp, AsyncNextOp>([&](auto) -> LogicalResult {
+      .Case([&](AsyncNextOp next) {
+        emitNext(next);
+        return success();
+      })
+      .Case([&](AsyncSendOp) -> LogicalResult {
         return op->emitOpError() << "expected loads, products and stores, but got an op whose "
                                     "channel has no lowering yet";
       })

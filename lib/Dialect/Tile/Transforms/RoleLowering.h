@@ -47,6 +47,7 @@ private:
   void emitSettle(SettleOp settle, Position &at);
   mlir::LogicalResult emitTokenEnd(mlir::Operation *op, mlir::Value token, mlir::ValueRange after);
   void emitLoad(AsyncLoadOp load);
+  void emitNext(AsyncNextOp next);
   void emitAwait(AwaitOp await);
   mlir::LogicalResult emitMma(AsyncMmaOp mma);
   template <typename OpTy>

@@ -56,6 +56,17 @@ void RoleLowering::emitLoad(AsyncLoadOp load) {
                           full, slot.element, slot.fixed, unitIf(isFromPair(half)));
 }
 
+void RoleLowering::emitNext(AsyncNextOp next) {
+  const Slot &slot = slots.find(next.getToken())->second;
+  FlatSymbolRefAttr full = symbol(halves.find(slot.channel)->second.full.name);
+  int64_t bytes = SymbolTable::lookupNearestSymbolFrom<ViewOp>(role, next.getViewAttr()).getBytes();
+  BarrierExpectOp::create(builder, next.getLoc(), slot.cursor, full, slot.element, slot.fixed,
+                          builder.getI64IntegerAttr(bytes), UnitAttr());
+  issued[next.getResult()] =
+      IssueNextOp::create(builder, next.getLoc(), slot.cursor, next.getViewAttr(), slot.element,
+                          slot.fixed, slot.cursor, full, slot.element, slot.fixed);
+}
+
 LogicalResult RoleLowering::emitMma(AsyncMmaOp mma) {
   // A place in memory, or the fragment in `cursor`.
   auto placeOf = [&](Value operand) -> Slot {

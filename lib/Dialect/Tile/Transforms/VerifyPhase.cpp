@@ -53,6 +53,14 @@ static SmallVector<int64_t> squeeze(ArrayRef<int64_t> shape) {
 
 LogicalResult fa4::tile::verifyTileOfView(Operation *op, ViewOp view, Type type) {
   FragType held = view.getTileType();
+  if (isa<IntegerType>(type)) {
+    constexpr int64_t answer = 16; // PTX ISA, clusterlaunchcontrol.try_cancel: bytes written
+    if (view.getSpace() != Space::Smem || view.getBytes() != answer) {
+      return op->emitOpError() << "expected the number of a tile to be read from a view of "
+                               << answer << " bytes of shared memory, but got " << held;
+    }
+    return success();
+  }
   SmallVector<int64_t> given;
   Type element;
   if (auto frag = dyn_cast<FragType>(type)) {
@@ -99,4 +107,20 @@ LogicalResult fa4::tile::verifyProductExtents(Operation *op, RoleOp role, FragTy
                              << ", but got " << acc.getRows() << "x" << acc.getColumns();
   }
   return success();
+}
+
+LogicalResult fa4::tile::verifyTileLoops(KernelOp kernel) {
+  bool dynamic = kernel.getSchedule().getPlan().work == fa4::WorkKind::Dynamic;
+  WalkResult result = kernel.walk([&](ForEachTileOp loop) {
+    auto count = llvm::range_size(loop.getBody().front().getOps<NextTileOp>());
+    if (loop->getParentOfType<RoleOp>() && count != (dynamic ? 1 : 0)) { // next_tile C2
+      loop.emitOpError() << "expected a role's tile loop to hold "
+                         << (dynamic ? "one tile.next_tile, as the work is dynamic"
+                                     : "no tile.next_tile, as the work is not dynamic")
+                         << ", but got " << count;
+      return WalkResult::interrupt();
+    }
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
 }

@@ -107,7 +107,7 @@ LogicalResult KernelVerifier::verifyTopLevel() {
     }
     return WalkResult(verifyLayouts(op, /*wanted=*/true, "T1")); // T1.L
   });
-  return failure(result.wasInterrupted());
+  return failure(result.wasInterrupted() || failed(verifyTileLoops(kernel)));
 }
 
 //===----------------------------------------------------------------------===//

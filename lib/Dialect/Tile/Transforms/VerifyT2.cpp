@@ -74,7 +74,7 @@ static LogicalResult verifyTopLevel(KernelOp kernel) {
     }
     return WalkResult(verifyLayouts(op, /*wanted=*/true, "T2")); // T2.L
   });
-  return failure(result.wasInterrupted());
+  return failure(result.wasInterrupted() || failed(verifyTileLoops(kernel)));
 }
 
 //===----------------------------------------------------------------------===//

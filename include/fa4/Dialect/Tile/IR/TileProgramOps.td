@@ -104,7 +104,8 @@ def Tile_ForEachTileOp : Tile_Op<"for_each_tile", T0T1T2, [SingleBlockImplicitTe
   let summary = "the loop over tiles";
   let description = [{
     At T0 it visits every tile of the work in order; inside a role, those of
-    its CTA. Arguments are the results of the work in order, then the carried
+    its CTA: which they are is said by the schedule's `work`, and where that is
+    dynamic, by the `tile.next_tile` in the body. Arguments are the results of the work in order, then the carried
     values.
 
     ```mlir
@@ -136,6 +137,26 @@ def Tile_ForEachTileOp : Tile_Op<"for_each_tile", T0T1T2, [SingleBlockImplicitTe
     YieldOp getYield();
     void getAsmBlockArgumentNames(::mlir::Region &region, ::mlir::OpAsmSetValueNameFn setNameFn);
   }];
+}
+
+def Tile_NextTileOp : Tile_Op<"next_tile", T1T2, [HasParent<"ForEachTileOp">,
+    MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "which tile the loop goes on with";
+  let description = [{
+    The number of a tile, or a negative one: the loop ends.
+
+    ```mlir
+    %n = tile.read %u as @Next : i32
+    tile.next_tile %n
+    ```
+
+    Constraints:
+    * (C1) the number is what `tile.read` found, so all roles of a CTA see the same;
+    * (C2) one in each tile loop if the schedule's work is dynamic, none otherwise.
+  }];
+  let arguments = (ins I32:$number);
+  let assemblyFormat = "$number attr-dict";
+  let hasVerifier = 1;
 }
 
 def Tile_DefOp : Tile_Op<"def", T0, [IsolatedFromAbove, ParentOneOf<["KernelOp", "::mlir::ModuleOp"]>,

@@ -95,21 +95,27 @@ def Tile_ReadOp : Tile_NamedOp<"read", "x", T1T2, [Tile_ReadsViews, AttrSizedOpe
   let summary = "a view's tile as a value";
   let description = [{
     Synchronous in the program. That tensor-memory loads have landed is owed at
-    the next hand-over, where tile-insert-fences pays it.
+    the next hand-over, where tile-insert-fences pays it. As an i32: the number of
+    the tile that `async_next` brought, -1 if it brought none.
 
     ```mlir
     %s = tile.read %t as @S : !S
     %s = tile.read @S[%r] : !S
+    %n = tile.read %u as @Next : i32
     ```
 
     Constraints: those of the phase verifiers.
   }];
   let arguments = (ins Optional<Tile_TokenOrCursor>:$handle, FlatSymbolRefAttr:$view, Optional<I32>:$element,
                        OptionalAttr<I64Attr>:$static_element);
-  let results = (outs Tile_Frag:$result);
+  let results = (outs AnyTypeOf<[Tile_Frag, I32]>:$result);
   let assemblyFormat = [{
     custom<ReadPlace>($handle, type($handle), $view, $element, $static_element) attr-dict
     `:` type($result)
+  }];
+  let extraClassDeclaration = nameResults # [{
+    /// The fragment's type; null if the result is the number of a tile.
+    FragType getFragType() { return ::llvm::dyn_cast<FragType>(getResult().getType()); }
   }];
 }
 
@@ -307,7 +313,9 @@ def Tile_AsyncSendOp : Tile_AsyncOp<"async_send", [MemoryEffects<[MemRead<Tile_S
 def Tile_AsyncNextOp : Tile_AsyncOp<"async_next", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "asks for the next tile";
   let description = [{
-    For the role that schedules: cluster launch control, or a counter.
+    For the role that schedules: cluster launch control. A tile is handed out to
+    one CTA; after an answer of none, no CTA asks again.
+
     Constraints: those of tile-verify-t1.
   }];
   let arguments = (ins Tile_WriteToken:$token, FlatSymbolRefAttr:$view);

@@ -559,4 +559,42 @@ def TileSkipHidden : Pass<"tile-skip-hidden", "::fa4::tile::KernelOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 
+//===----------------------------------------------------------------------===//
+// Tiles that are drawn while the kernel runs.
+//===----------------------------------------------------------------------===//
+
+def TileDrawTiles : Pass<"tile-draw-tiles", "::fa4::tile::KernelOp"> {
+  let summary = "Ask for the next tile while this one is computed";
+  let description = [{
+    Where the schedule's work is dynamic, the role that loads asks for the next tile
+    behind the loads of one, and every role learns it through one channel at the end
+    of its own: equal numbers of tiles by construction.
+
+    ```mlir
+    tile.alloc @next_mem : smem 16 bytes
+    tile.view @Next of @next_mem : 4xi32, #tile.smem<linear>
+    tile.channel @next depth(1) from(@load) to(@load, @mma) carries(@Next) empty(warp)
+    tile.role @load ... {
+      tile.for_each_tile ... {
+        ...
+        %t = tile.acquire @next
+        %e = tile.async_next to %t as @Next
+        tile.commit %t after(%e)
+        %u = tile.wait @next
+        %n = tile.read %u as @Next : i32
+        tile.release %u
+        tile.next_tile %n
+      }
+    }
+    ```
+
+    One answer is open at a time: the loads of a tile may be done while others still
+    compute the one before.
+
+    *Requires* a T1 kernel of single CTAs, and a role with loads in its tile loop.
+    *Ensures* a `tile.next_tile` in each tile loop exactly if the work is dynamic.
+    *Fails when* dynamic work meets a pair of CTAs or a kernel without loads.
+  }];
+}
+
 #endif // FA4_DIALECT_TILE_TRANSFORMS_PASSES_TD
