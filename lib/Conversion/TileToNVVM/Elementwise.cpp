@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Rows.h"
 #include "ThreadLayout.h"
 #include "Values.h"
 
@@ -165,7 +166,12 @@ struct Exp2Lowering : LoweringPattern<Exp2Op> {
       // Pieces end where chunks of the whole tile do: each has one pattern.
       int64_t end = std::min<int64_t>(columns, (first + begin) / kPieceColumns * kPieceColumns +
                                                    kPieceColumns - first);
-      pieces.push_back(emitPiece(b, op, x, begin, end));
+      Value piece = emitPiece(b, op, x, begin, end);
+      // A mixture is better off when ptxas moves it: the exponential unit is slow.
+      bool isFormula = llvm::all_of(llvm::seq(begin, end), [&](int64_t column) {
+        return op.getShare() && op.getShare()->isPolynomial(first + column);
+      });
+      pieces.push_back(isFormula && end != columns ? endPiece(b, op, piece, lowering) : piece);
       begin = end;
     }
     rewriter.replaceOp(op, joinLanes(b, pieces));

@@ -174,6 +174,8 @@ public:
   /// Statistics that look at the rows' largest scores only if one may matter.
   llvm::DenseMap<OnlineMaxOp, RowMaxOp> lazyMaxima;
   llvm::DenseSet<mlir::Operation *> fusedMaxima;
+  /// By its last op, ops that are emitted together piece by piece; in order.
+  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Operation *>> pieceChains;
   /// The view's column at which a read or write of a piece of a row starts.
   llvm::DenseMap<mlir::Operation *, int64_t> firstColumns;
 

@@ -12,8 +12,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Rows.h"
 #include "ThreadLayout.h"
-#include "Values.h"
+
+#include "fa4/Dialect/Tile/Analysis/RowChain.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -24,15 +26,22 @@ using namespace mlir;
 namespace fa4::tile::gpu {
 
 namespace {
-class MapEmitter {
+class MapEmitter : public PieceEmitter {
 public:
-  MapEmitter(ImplicitLocOpBuilder &b, MapOp op, MapOp::Adaptor in, const Lowering &lowering)
-      : b(b), op(op), in(in), lowering(lowering), role(lowering.role(op)),
+  MapEmitter(ImplicitLocOpBuilder &b, MapOp op, ValueRange operands, const Lowering &lowering)
+      : b(b), op(op), operands(operands), in(this->operands, op), role(lowering.role(op)),
         layout(ThreadLayout::of(op.getOutputs().front())), body(op.getBody().front()),
-        rowValues(layout.rows()) {}
+        columnOperand(getColumnOperand(op)), rowValues(layout.rows()) {
+    classify();
+  }
 
-  /// One value per result.
-  SmallVector<Value> run();
+  void prepare() override;
+  SmallVector<Value> emit(int64_t begin, int64_t width, Value piece) override {
+    return isVectorizable ? emitVectors(begin, width, piece) : emitLanes(begin, width, piece);
+  }
+  PieceCost costPerLane() override;
+  /// One value per result, of a map over numbers of rows.
+  SmallVector<Value> emitRows();
 
 private:
   bool isRowShape() { return op.getCommonShape().size() == 1; }
@@ -45,25 +54,25 @@ private:
   /// Emits the ops of the body that vary by column, or those that do not, one by one.
   void emitScalars(IRMapping &values, bool wantVarying);
   void emitOp(Operation &inner, IRMapping &values);
-  /// The results' lanes [begin, begin + width), from whole-vector code.
-  SmallVector<Value> runVectors(int64_t begin, int64_t width);
+  /// The lanes [begin, begin + width) of input `index`.
+  Value inputLanes(unsigned index, int64_t begin, int64_t width, Value piece);
+  SmallVector<Value> emitVectors(int64_t begin, int64_t width, Value piece);
+  SmallVector<Value> emitLanes(int64_t begin, int64_t width, Value piece);
   /// `value` of the body, which does not vary by column, for each row.
   SmallVector<Value> rowNumbers(Value value) const;
   /// `value` of the body, which does not vary by column, beside those lanes.
   Value spreadRows(Value value, int64_t begin, int64_t width);
-  /// The lanes of a finished piece, behind which the next one starts.
-  SmallVector<Value> endPiece(ArrayRef<Value> lanes);
   Value position(Value base, Value offset) { return arith::AddIOp::create(b, base, offset); }
-  SmallVector<Value> runLanes();
-  SmallVector<Value> runPieces();
 
   ImplicitLocOpBuilder &b;
   MapOp op;
+  SmallVector<Value> operands;
   MapOp::Adaptor in;
-  const Lowering &lowering;
   const RoleContext &role;
   ThreadLayout layout;
   Block &body;
+  /// The operand that a chain hands on, if the map is of a form that has one.
+  Value columnOperand;
   /// The position of the thread's first column, if the body sees positions.
   Value firstColumn;
   llvm::DenseSet<Value> varying;
@@ -155,11 +164,17 @@ Value MapEmitter::spreadRows(Value value, int64_t begin, int64_t width) {
   return takeLanes(b, layout.spreadNumbers(b, layout.joinNumbers(b, numbers)), begin, width);
 }
 
-SmallVector<Value> MapEmitter::runVectors(int64_t begin, int64_t width) {
+Value MapEmitter::inputLanes(unsigned index, int64_t begin, int64_t width, Value piece) {
+  return piece && op.getInputs()[index] == columnOperand
+             ? piece
+             : takeLanes(b, in.getInputs()[index], begin, width);
+}
+
+SmallVector<Value> MapEmitter::emitVectors(int64_t begin, int64_t width, Value piece) {
   IRMapping vectors;
   for (unsigned index = 0; index < op.getInputs().size(); ++index) {
     if (varies(body.getArgument(index))) {
-      vectors.map(body.getArgument(index), takeLanes(b, in.getInputs()[index], begin, width));
+      vectors.map(body.getArgument(index), inputLanes(index, begin, width, piece));
     }
   }
   auto laneValues = [&](Value value) {
@@ -178,28 +193,6 @@ SmallVector<Value> MapEmitter::runVectors(int64_t begin, int64_t width) {
     vectors.map(inner.getResults(), b.create(state)->getResults());
   }
   return llvm::map_to_vector(op.getYield().getValues(), laneValues);
-}
-
-SmallVector<Value> MapEmitter::endPiece(ArrayRef<Value> lanes) {
-  bool isWanted = lowering.target().hasTensorMemory() && lanes.front().getType().isF32();
-  return isWanted ? orderBehind(b, lanes, role.smem, lowering) : llvm::to_vector(lanes);
-}
-
-/// A formula's intermediate values for a whole row fit no register file.
-SmallVector<Value> MapEmitter::runPieces() {
-  bool hasFormula = llvm::any_of(body, [](Operation &inner) { return isFormula(&inner); });
-  int64_t width = hasFormula ? kPieceColumns : layout.lanes();
-  SmallVector<SmallVector<Value>> pieces(op.getNumResults());
-  for (int64_t begin = 0; begin < layout.lanes(); begin += width) {
-    int64_t length = std::min(width, layout.lanes() - begin);
-    bool isLast = begin + length == layout.lanes();
-    for (auto [result, value] : llvm::zip_equal(pieces, runVectors(begin, length))) {
-      result.push_back(
-          isLast ? value
-                 : fromLanes(b, getElementTypeOrSelf(value), endPiece(takeAllLanes(b, value))));
-    }
-  }
-  return llvm::map_to_vector(pieces, [&](ArrayRef<Value> result) { return joinLanes(b, result); });
 }
 
 void MapEmitter::emitOp(Operation &inner, IRMapping &values) {
@@ -232,14 +225,20 @@ void MapEmitter::emitScalars(IRMapping &values, bool wantVarying) {
   }
 }
 
-SmallVector<Value> MapEmitter::runLanes() {
+SmallVector<Value> MapEmitter::emitLanes(int64_t begin, int64_t width, Value piece) {
   unsigned numInputs = op.getInputs().size();
+  SmallVector<Value> inputs(numInputs);
+  for (unsigned index = 0; index < numInputs; ++index) {
+    if (varies(body.getArgument(index))) {
+      inputs[index] = inputLanes(index, begin, width, piece);
+    }
+  }
   SmallVector<SmallVector<Value>> lanes(op.getNumResults());
-  for (int64_t lane = 0; lane < layout.lanes(); ++lane) {
+  for (int64_t lane = begin; lane < begin + width; ++lane) {
     IRMapping values = rowValues[layout.rowOf(lane)];
     for (unsigned index = 0; index < numInputs; ++index) {
-      if (varies(body.getArgument(index))) {
-        values.map(body.getArgument(index), takeLane(b, in.getInputs()[index], lane));
+      if (inputs[index]) {
+        values.map(body.getArgument(index), takeLane(b, inputs[index], lane - begin));
       }
     }
     if (op.hasPosition() && varies(body.getArgument(numInputs + 1))) {
@@ -250,43 +249,91 @@ SmallVector<Value> MapEmitter::runLanes() {
     for (auto [result, value] : llvm::zip_equal(lanes, op.getYield().getValues())) {
       result.push_back(values.lookupOrDefault(value));
     }
-    int64_t done = lane + 1;
-    if (done % kPieceColumns == 0 && done != layout.lanes()) {
-      for (SmallVector<Value> &result : lanes) {
-        SmallVector<Value> piece = endPiece(ArrayRef<Value>(result).take_back(kPieceColumns));
-        llvm::copy(piece, result.end() - kPieceColumns);
-      }
-    }
   }
   return llvm::map_to_vector(lanes, [&](ArrayRef<Value> result) {
     return fromLanes(b, result.front().getType(), result);
   });
 }
 
-SmallVector<Value> MapEmitter::run() {
-  classify();
+/// Registers that `op` takes while it computes, beside its operands and results.
+static int64_t temporariesOf(Operation *op) {
+  // The square and the exponential of tanh; an address of 64 bits; a quotient.
+  if (isFormula(op) || isa<FetchOp>(op)) {
+    return 2;
+  }
+  return isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>(op) ? 1 : 0;
+}
+
+PieceCost MapEmitter::costPerLane() {
+  // By op of the body: numbers that vary and are used last there.
+  llvm::DenseMap<Value, Operation *> lastUses;
+  int64_t temporaries = 0, loads = 0;
+  for (Operation &inner : body) {
+    inner.walk([&](Operation *nested) {
+      for (Value operand : llvm::make_filter_range(nested->getOperands(),
+                                                   [&](Value value) { return varies(value); })) {
+        lastUses[operand] = &inner;
+      }
+    });
+  }
+  llvm::DenseMap<Operation *, int64_t> deaths;
+  for (auto [value, user] : lastUses) {
+    ++deaths[user];
+  }
+  int64_t live = llvm::count_if(body.getArguments(),
+                                [&](Value argument) { return lastUses.contains(argument); });
+  int64_t most = live;
+  for (Operation &inner : body.without_terminator()) {
+    if (!isVarying(inner)) {
+      continue;
+    }
+    int64_t own = 0;
+    inner.walk([&](Operation *nested) {
+      own = std::max(own, temporariesOf(nested));
+      loads += isa<FetchOp>(nested);
+    });
+    int64_t after = live - deaths.lookup(&inner) + inner.getNumResults();
+    most = std::max(most, std::max(live, after) + own);
+    live = after;
+    temporaries = std::max(temporaries, own);
+  }
+  // Lane by lane arithmetic takes one step of the whole row after the other.
+  if (isVectorizable && temporaries == 0) {
+    return {};
+  }
+  return {most - static_cast<int64_t>(op.getNumResults()), loads};
+}
+
+void MapEmitter::prepare() {
   bindRowArguments();
   for (IRMapping &values : rowValues) {
     emitScalars(values, /*wantVarying=*/false);
   }
-  if (!isRowShape() && !isVectorizable) {
-    return runLanes();
-  }
-  if (!isRowShape()) {
-    return runPieces();
-  }
+}
+
+SmallVector<Value> MapEmitter::emitRows() {
+  prepare();
   return llvm::map_to_vector(op.getYield().getValues(),
                              [&](Value value) { return layout.joinNumbers(b, rowNumbers(value)); });
 }
 
+std::unique_ptr<PieceEmitter> makeMapEmitter(ImplicitLocOpBuilder &b, MapOp op, ValueRange operands,
+                                             const Lowering &lowering) {
+  return std::make_unique<MapEmitter>(b, op, operands, lowering);
+}
+
 namespace {
-struct MapLowering : LoweringPattern<MapOp> {
+/// Of a map over numbers of rows.
+struct RowMapLowering : LoweringPattern<MapOp> {
   using LoweringPattern::LoweringPattern;
 
   LogicalResult matchAndRewrite(MapOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
+    if (op.getCommonShape().size() != 1) {
+      return failure();
+    }
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    rewriter.replaceOp(op, MapEmitter(b, op, adaptor, lowering).run());
+    rewriter.replaceOp(op, MapEmitter(b, op, adaptor.getOperands(), lowering).emitRows());
     return success();
   }
 };
@@ -294,7 +341,7 @@ struct MapLowering : LoweringPattern<MapOp> {
 
 void populateMapPatterns(const TileToNVVMTypeConverter &converter, RewritePatternSet &patterns,
                          const Lowering &lowering) {
-  patterns.add<MapLowering>(converter, patterns.getContext(), lowering);
+  patterns.add<RowMapLowering>(converter, patterns.getContext(), lowering);
 }
 
 } // namespace fa4::tile::gpu

@@ -14,8 +14,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Rows.h"
 #include "ThreadLayout.h"
-#include "Values.h"
 
 #include "fa4/Dialect/Attn/IR/AttnAttributes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -34,13 +34,16 @@ struct Interval {
   Value end;
 };
 
-class MaskEmitter {
+class MaskEmitter : public PieceEmitter {
 public:
-  MaskEmitter(ImplicitLocOpBuilder &b, MaskOp op, MaskOp::Adaptor in, const Lowering &lowering)
-      : b(b), op(op), in(in), lowering(lowering), role(lowering.role(op)),
+  MaskEmitter(ImplicitLocOpBuilder &b, MaskOp op, ValueRange operands, const Lowering &lowering)
+      : b(b), op(op), operands(operands), in(this->operands, op), role(lowering.role(op)),
         layout(ThreadLayout::of(op.getScores())) {}
 
-  Value run();
+  void prepare() override;
+  SmallVector<Value> emit(int64_t begin, int64_t width, Value piece) override;
+  /// A bit, for a moment: seven of them are ptxas's own unit.
+  PieceCost costPerLane() override { return {1, 0}; }
 
 private:
   Value wide(Value value) { return arith::ExtSIOp::create(b, b.getI64Type(), value); }
@@ -58,10 +61,12 @@ private:
 
   ImplicitLocOpBuilder &b;
   MaskOp op;
+  SmallVector<Value> operands;
   MaskOp::Adaptor in;
-  const Lowering &lowering;
   const RoleContext &role;
   ThreadLayout layout;
+  /// What each row of the thread keeps.
+  SmallVector<Interval> kept;
 };
 } // namespace
 
@@ -121,54 +126,36 @@ Value MaskEmitter::wordOf(const Interval &kept, int64_t begin) {
   return arith::AndIOp::create(b, word, arith::XOrIOp::create(b, hidden, narrow(-1)));
 }
 
-Value MaskEmitter::run() {
-  SmallVector<Interval> kept;
+void MaskEmitter::prepare() {
   for (int64_t row = 0; row < layout.rows(); ++row) {
     kept.push_back(emitInterval(row));
   }
+}
+
+SmallVector<Value> MaskEmitter::emit(int64_t begin, int64_t width, Value piece) {
   Value removed = floatConstant(b, b.getF32Type(), -std::numeric_limits<double>::infinity());
   SmallVector<Value> lanes;
   SmallVector<Value> words(layout.rows());
   int64_t wordBegin = -1;
-  for (int64_t lane = 0; lane < layout.lanes(); ++lane) {
+  for (int64_t lane = begin; lane < begin + width; ++lane) {
     int64_t column = layout.columnOf(lane), row = layout.rowOf(lane);
-    if (int64_t begin = column / kPieceColumns * kPieceColumns; begin != wordBegin) {
-      wordBegin = begin;
+    if (int64_t first = column / kPieceColumns * kPieceColumns; first != wordBegin) {
+      wordBegin = first;
       for (auto [word, interval] : llvm::zip_equal(words, kept)) {
-        word = wordOf(interval, begin);
+        word = wordOf(interval, first);
       }
     }
     Value test = arith::AndIOp::create(b, words[row], narrow(int64_t(1) << (column - wordBegin)));
     Value isKept = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, test, narrow(0));
-    Value score = takeLane(b, in.getScores(), lane);
+    Value score = piece ? takeLane(b, piece, lane - begin) : takeLane(b, in.getScores(), lane);
     lanes.push_back(arith::SelectOp::create(b, isKept, score, removed));
-    auto done = static_cast<int64_t>(lanes.size());
-    if (lowering.target().hasTensorMemory() && done % kPieceColumns == 0 &&
-        done != layout.lanes()) {
-      llvm::copy(
-          orderBehind(b, ArrayRef<Value>(lanes).take_back(kPieceColumns), role.smem, lowering),
-          lanes.end() - kPieceColumns);
-    }
   }
-  return fromLanes(b, b.getF32Type(), lanes);
+  return {fromLanes(b, b.getF32Type(), lanes)};
 }
 
-namespace {
-struct MaskLowering : LoweringPattern<MaskOp> {
-  using LoweringPattern::LoweringPattern;
-
-  LogicalResult matchAndRewrite(MaskOp op, OpAdaptor adaptor,
-                                ConversionPatternRewriter &rewriter) const override {
-    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    rewriter.replaceOp(op, MaskEmitter(b, op, adaptor, lowering).run());
-    return success();
-  }
-};
-} // namespace
-
-void populateMaskPatterns(const TileToNVVMTypeConverter &converter, RewritePatternSet &patterns,
-                          const Lowering &lowering) {
-  patterns.add<MaskLowering>(converter, patterns.getContext(), lowering);
+std::unique_ptr<PieceEmitter> makeMaskEmitter(ImplicitLocOpBuilder &b, MaskOp op,
+                                              ValueRange operands, const Lowering &lowering) {
+  return std::make_unique<MaskEmitter>(b, op, operands, lowering);
 }
 
 } // namespace fa4::tile::gpu

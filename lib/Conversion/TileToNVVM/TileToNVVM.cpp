@@ -12,6 +12,7 @@
 #include "fa4/Conversion/TileToNVVM.h"
 
 #include "Lowering.h"
+#include "Rows.h"
 
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
@@ -145,6 +146,7 @@ private:
     splitRows(lowering, rewriter);
     carrySumsApart(lowering, rewriter);
     findLazyMaxima(lowering);
+    findPieceChains(lowering);
     if (failed(lowerTileOps(lowering)) || failed(expandMath(lowering.function)) ||
         failed(expandStructure(lowering.function)) || failed(lowerToMachine(lowering.function))) {
       return failure();

@@ -10,6 +10,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Values.h"
+
+#include "Rows.h"
 #include "ThreadLayout.h"
 
 #include "fa4/Numerics/Exp2.h"
@@ -137,7 +139,7 @@ void populateValuePatterns(const TileToNVVMTypeConverter &converter, RewritePatt
   populateElementwisePatterns(converter, patterns, lowering);
   populateReductionPatterns(converter, patterns, lowering);
   populateOnlineMaxPatterns(converter, patterns, lowering);
-  populateMaskPatterns(converter, patterns, lowering);
+  populateRowPatterns(converter, patterns, lowering);
   populateMapPatterns(converter, patterns, lowering);
   populateTensorMemoryPatterns(converter, patterns, lowering);
   populateViewPatterns(converter, patterns, lowering);

@@ -125,8 +125,6 @@ void populateReductionPatterns(const TileToNVVMTypeConverter &converter,
                                mlir::RewritePatternSet &patterns, const Lowering &lowering);
 void populateOnlineMaxPatterns(const TileToNVVMTypeConverter &converter,
                                mlir::RewritePatternSet &patterns, const Lowering &lowering);
-void populateMaskPatterns(const TileToNVVMTypeConverter &converter,
-                          mlir::RewritePatternSet &patterns, const Lowering &lowering);
 void populateMapPatterns(const TileToNVVMTypeConverter &converter,
                          mlir::RewritePatternSet &patterns, const Lowering &lowering);
 void populateTensorMemoryPatterns(const TileToNVVMTypeConverter &converter,

@@ -13,9 +13,7 @@
 using namespace mlir;
 using namespace fa4::tile;
 
-/// The operand of `op` whose columns are those of its result, if every other one
-/// is per row and the result depends on nothing of the other columns.
-static Value getColumnOperand(Operation *op) {
+Value fa4::tile::getColumnOperand(Operation *op) {
   if (isa<CastOp, ScaleRowsOp, Exp2Op>(op)) {
     return op->getOperand(0);
   }

@@ -32,6 +32,7 @@ llvm::Expected<KernelCost> compileKernel(mlir::ModuleOp module, const TargetInfo
     cost.assembled = std::move(assembly->report);
   }
   cost.times = compiler.getTimes().vec();
+  cost.ptx = std::move(*ptx);
   return cost;
 }
 

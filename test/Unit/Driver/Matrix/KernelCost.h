@@ -19,6 +19,7 @@ namespace fa4::matrix {
 
 struct KernelCost {
   std::vector<driver::StageTime> times;
+  std::string ptx;
   /// Of `ptxas`, where there is one.
   std::optional<driver::PtxasReport> assembled;
 

@@ -67,6 +67,8 @@ cl::opt<bool> printModules("print-modules", cl::desc("Print the cases' modules a
 cl::opt<bool> compileOnly("compile-only",
                           cl::desc("Compile for the target and run nothing; spills and notes of "
                                    "ptxas are failures; times need --jobs=1"));
+cl::opt<std::string> ptxFolder("keep-ptx", cl::desc("With --compile-only: write each kernel's PTX"),
+                               cl::value_desc("existing folder"));
 cl::opt<std::string> deepFile("deep", cl::desc("Walk the full product; progress and result file"),
                               cl::value_desc("deep.csv"));
 cl::opt<std::string> commit("commit", cl::desc("What to write as commit (with --deep)"),
@@ -401,6 +403,9 @@ private:
 
   void recordCost(const Group &group, const KernelCost &cost, const std::string &message) {
     record(group.firstNumber, group.cases.front(), message, 0.0);
+    if (!ptxFolder.empty() && !cost.ptx.empty()) {
+      std::ofstream(ptxFolder + "/" + std::to_string(group.firstNumber) + ".ptx") << cost.ptx;
+    }
     std::lock_guard<std::mutex> lock(mutex);
     if (!cost.times.empty()) {
       costs.add(group.firstNumber, cost);

@@ -20,6 +20,10 @@ struct RowChain {
   llvm::SmallVector<mlir::Operation *> ops;
 };
 
+/// The operand of `op` whose columns are those of its result, if every other one is per
+/// row and the result depends on nothing of the other columns.
+mlir::Value getColumnOperand(mlir::Operation *op);
+
 /// The chain that ends in `write`, all in one block, if its value is one.
 std::optional<RowChain> findRowChain(WriteOp write);
 
