@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "KernelCost.h"
 #include "ScheduleEdits.h"
 
 #include "fa4/Dialect/FA4/IR/FA4Attributes.h"
@@ -26,6 +27,7 @@
 #include "llvm/Support/Format.h"
 
 #include <chrono>
+#include <fstream>
 
 using namespace fa4;
 using namespace fa4::driver;
@@ -40,6 +42,11 @@ cl::opt<unsigned> count("count", cl::desc("Plans"), cl::init(50));
 cl::opt<std::string> target("target", cl::desc("For which chip"), cl::value_desc("chip"),
                             cl::init("sm_100a"));
 cl::opt<bool> proveOnly("prove-only", cl::desc("Stop at the proved placed kernel and run nothing"));
+cl::opt<bool> compileOnly("compile-only",
+                          cl::desc("Compile the plans and run nothing; spills and notes of ptxas "
+                                   "are failures"));
+cl::opt<std::string> ptxFolder("keep-ptx", cl::desc("With --compile-only: write each plan's PTX"),
+                               cl::value_desc("existing folder"));
 cl::opt<bool> printModules("print-modules", cl::desc("Print the modules and run nothing"));
 
 constexpr int64_t kHeadDim = 64;
@@ -50,7 +57,7 @@ public:
       : context(registry, mlir::MLIRContext::Threading::DISABLED) {}
 
   /// Compiles, runs and checks.
-  llvm::Error judge(const Schedule &plan);
+  llvm::Error judge(const Schedule &plan, unsigned number);
   /// What the compiler says about it; empty if it compiles.
   std::string complaintAbout(const Schedule &plan);
   void print(const Schedule &plan) { make(plan)->print(llvm::outs()); }
@@ -58,6 +65,7 @@ public:
 private:
   mlir::OwningOpRef<mlir::ModuleOp> make(const Schedule &plan);
   llvm::Error prove(mlir::ModuleOp module);
+  llvm::Error assemble(mlir::ModuleOp module, unsigned number);
   llvm::Expected<std::unique_ptr<SimulatedProgram>> compile(mlir::ModuleOp module);
   llvm::Error check(mlir::ModuleOp module, SimulatedProgram &program, int64_t queries,
                     int64_t keys);
@@ -144,8 +152,26 @@ llvm::Error Judge::check(mlir::ModuleOp module, SimulatedProgram &program, int64
   return verdict.passed ? llvm::Error::success() : llvm::createStringError(verdict.message);
 }
 
-llvm::Error Judge::judge(const Schedule &plan) {
+llvm::Error Judge::assemble(mlir::ModuleOp module, unsigned number) {
+  std::string complaints;
+  mlir::ScopedDiagnosticHandler handler(
+      &context, [&](mlir::Diagnostic &diagnostic) { complaints += "\n     " + diagnostic.str(); });
+  auto cost = compileKernel(module, lookupTargetAttr(module).getInfo(), {/*prove=*/false});
+  if (!cost) {
+    return llvm::createStringError(llvm::toString(cost.takeError()) + complaints);
+  }
+  if (!ptxFolder.empty()) {
+    std::ofstream(ptxFolder + "/plan-" + std::to_string(number) + ".ptx") << cost->ptx;
+  }
+  std::string complaint = cost->complaint();
+  return complaint.empty() ? llvm::Error::success() : llvm::createStringError(complaint);
+}
+
+llvm::Error Judge::judge(const Schedule &plan, unsigned number) {
   mlir::OwningOpRef<mlir::ModuleOp> module = make(plan);
+  if (compileOnly) {
+    return assemble(*module, number);
+  }
   if (proveOnly) {
     return prove(*module);
   }
@@ -164,7 +190,7 @@ llvm::Error Judge::judge(const Schedule &plan) {
 }
 
 std::string Judge::complaintAbout(const Schedule &plan) {
-  if (proveOnly) {
+  if (proveOnly || compileOnly) {
     return llvm::toString(prove(*make(plan)));
   }
   auto program = compile(*make(plan));
@@ -204,7 +230,7 @@ int run() {
       judge.print(plan);
       continue;
     }
-    llvm::Error error = judge.judge(plan);
+    llvm::Error error = judge.judge(plan, number);
     tally.add(std::to_string(number) + " " + describe(plan),
               error ? llvm::toString(std::move(error)) : "");
   }
