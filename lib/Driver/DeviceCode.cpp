@@ -150,6 +150,8 @@ static llvm::Expected<OwningOpRef<ModuleOp>> prepareModule(ModuleOp module) {
                                    "got none");
   }
   PassManager manager(copy->getContext());
+  // The translation has LLVM verify all of it.
+  manager.enableVerifier(false);
   manager.addPass(createConvertNVVMToLLVMPass());
   manager.addPass(createReconcileUnrealizedCastsPass());
   // The other kinds of line information make the back end ask for a debug build,
@@ -245,14 +247,15 @@ void DeviceCode::optimize() {
 }
 
 namespace {
-/// Leaves out the back end's strength reduction of straight-line code: it compares
-/// each address and product with those before it, of which an unrolled row has
+/// Leaves out passes of the back end's own over straight-line code. Strength reduction
+/// compares each address and product with those before it, of which an unrolled row has
 /// hundreds, and derives one from the other, which only holds registers for longer.
+/// The others clean up behind it; ptxas writes the same machine code without them.
 class BackEndPasses : public llvm::OptPassGate {
 public:
   bool isEnabled() const override { return true; }
   bool shouldRunPass(llvm::StringRef name, llvm::StringRef) const override {
-    return name != "slsr";
+    return name != "slsr" && name != "early-cse" && name != "nary-reassociate";
   }
 };
 } // namespace
@@ -275,7 +278,8 @@ llvm::Expected<std::string> DeviceCode::emitPtx() {
   llvm::raw_svector_ostream stream(text);
   llvm::legacy::PassManager manager;
   bool refused =
-      machine->addPassesToEmitFile(manager, stream, nullptr, llvm::CodeGenFileType::AssemblyFile);
+      machine->addPassesToEmitFile(manager, stream, nullptr, llvm::CodeGenFileType::AssemblyFile,
+                                   /*DisableVerify=*/true);
   BackEndPasses passes;
   llvm::OptPassGate &usual = context->getOptPassGate();
   context->setOptPassGate(passes);

@@ -442,7 +442,8 @@ int main(int argc, char **argv) {
   mlir::registerAllDialects(registry);
   mlir::registerAllExtensions(registry);
   fa4::registerAllDialects(registry);
-  MLIRContext context(registry);
+  // One module has few functions: threads cost more than they bring.
+  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
   llvm::SourceMgr sources;
   SourceMgrDiagnosticHandler handler(sources, &context);
   if (!remarks.empty()) {
