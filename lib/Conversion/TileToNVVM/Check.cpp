@@ -27,6 +27,20 @@ static LogicalResult checkLaunch(KernelOp kernel) {
     return kernel.emitOpError()
            << "expected dynamic work to be that of single CTAs, but got ctas = " << plan.ctas;
   }
+  WalkResult draws = kernel.walk([&](ForEachTileOp loop) {
+    bool draws = !loop.getBody().front().getOps<NextTileOp>().empty();
+    bool isDynamic = plan.work == WorkKind::Dynamic;
+    if (draws != isDynamic) {
+      loop.emitOpError() << "expected tile.next_tile exactly with dynamic work, but got "
+                         << (draws ? "one with other" : "none with dynamic")
+                         << " work; tile-draw-tiles puts it there";
+      return WalkResult::interrupt();
+    }
+    return WalkResult::advance();
+  });
+  if (draws.wasInterrupted()) {
+    return failure();
+  }
   for (BlockArgument argument : kernel.getEntry()->getArguments()) {
     Type type = argument.getType();
     if (!isa<GlobalType, FloatType>(type) && !(isa<IntegerType>(type))) {
@@ -65,6 +79,9 @@ static LogicalResult checkLaunch(KernelOp kernel) {
 /// Registers change hands by warpgroups: its roles have one budget, and idle
 /// warps count.
 static LogicalResult checkRoles(KernelOp kernel) {
+  if (kernel.getBody().getOps<RoleOp>().empty()) {
+    return kernel.emitOpError() << "expected a role, but got none";
+  }
   const TargetInfo &target = kernel.getTarget().getInfo();
   int64_t threads = countThreads(kernel);
   if (threads > target.maxThreadsPerCta) {

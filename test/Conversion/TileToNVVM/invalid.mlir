@@ -1,9 +1,21 @@
 // RUN: fa4-opt %s --convert-tile-to-nvvm --split-input-file --verify-diagnostics
 
+#plan = #fa4.schedule<forward, tile = 128 x 128, stages = 1>
+// expected-error @+1 {{expected a role, but got none}}
+tile.kernel @nobody(%nt: i32) target(#fa4.target<"sm_100a">) schedule(#plan) {
+  tile.work @work(%t) tiles(%nt : i32) -> (%i) { tile.yield %t : i32 }
+}
+
+// -----
+
 #plan = #fa4.schedule<forward, tile = 128 x 128, stages = 1, work = dynamic>
-// expected-error @+1 {{expected work to be static_persistent or one_per_cluster, but got a dynamic schedule}}
 tile.kernel @dynamic(%nt: i32) target(#fa4.target<"sm_100a">) schedule(#plan) {
   tile.work @work(%t) tiles(%nt : i32) -> (%i) { tile.yield %t : i32 }
+  tile.role @load warps(1) at(0) regs(24) {
+    // expected-error @+1 {{expected tile.next_tile exactly with dynamic work, but got none with dynamic work; tile-draw-tiles puts it there}}
+    tile.for_each_tile (%i) in @work {
+    }
+  }
 }
 
 // -----
