@@ -3,6 +3,7 @@
 
 import ctypes
 import os
+import shutil
 
 import lit.formats
 
@@ -25,6 +26,8 @@ config.substitutions.append(("%stock_mlir_opt", os.path.join(config.llvm_tools_d
 config.substitutions.append(("%python", config.python))
 if config.sanitizer:
     config.available_features.add("sanitizer")
+if shutil.which("ptxas"):
+    config.available_features.add("ptxas")
 try:
     ctypes.CDLL("libcuda.so.1")
     config.available_features.add("cuda")
