@@ -72,7 +72,7 @@ static TargetInfo makeSm100a() {
   info.mmaFlopsPerClock = 8192; // [F] bf16 dense; 2.25 PFLOP/s / (148 x 1.85 GHz)
   info.exp2PerClock = 16;       // [F] [G]
   info.l2SectionBytes = int64_t{50} << 20; // [S]
-  info.ctaPairs = true;         // [P] cta_group::2
+  info.ctaPairs = true;                    // [P] cta_group::2
   info.clusterLaunchControl = true;
   info.packedF32x2 = true;      // [P] add, mul, fma .f32x2 need sm_100
   info.threeInputMaxF32 = true; // [P] three-input max.f32 needs sm_100

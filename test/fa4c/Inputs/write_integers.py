@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Writes i32 arrays as .npy files: write_integers.py NAME=1,2,3 ..."""
 
 import struct
