@@ -45,7 +45,7 @@ struct DeviceOptions {
   /// Prove the protocol of every kernel, at T1 and at T2.
   bool prove = true;
   /// Called with every pass manager before it runs.
-  std::function<void(mlir::PassManager &)> instrument;
+  std::function<void(mlir::PassManager &)> instrument = {};
 };
 
 class DeviceCompiler {
