@@ -464,6 +464,11 @@ IntegerAttr fa4::tile::getElementOf(const ChannelPlan &plan, const HandOver &han
 LogicalResult Planner::nameChannels() {
   const Schedule &schedule = kernel.getSchedule().getPlan();
   llvm::StringSet<> taken;
+  for (Operation &op : kernel.getBody().getOps()) {
+    if (auto symbol = op.getAttrOfType<StringAttr>(SymbolTable::getSymbolAttrName())) {
+      taken.insert(symbol.getValue());
+    }
+  }
   for (const auto &[number, channel] : llvm::enumerate(plan.channels)) {
     SetVector<StringRef> names;
     for (const HandOver &handOver : plan.handOvers) {
