@@ -250,6 +250,19 @@ std::unique_ptr<ProtocolModel> ProtocolModel::create(KernelOp kernel) {
     }
     model->placed |= isa<PlacedAllocOp, BarrierOp, NamedBarrierOp>(op);
   }
+  WalkResult named = kernel.walk([&](Operation *op) {
+    auto channel = isa<AcquireOp, WaitOp, SettleOp>(op)
+                       ? op->getAttrOfType<FlatSymbolRefAttr>("channel")
+                       : FlatSymbolRefAttr();
+    if (channel && !model->lookup<ChannelOp>(channel.getValue())) {
+      op->emitOpError() << "expected " << channel << " to be a channel of the kernel, but got none";
+      return WalkResult::interrupt();
+    }
+    return WalkResult::advance();
+  });
+  if (named.wasInterrupted()) {
+    return nullptr;
+  }
   if (!model->addActors()) {
     kernel.emitOpError() << "expected a kernel with a protocol to have roles, but got none";
     return nullptr;
