@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Each order maps the numbers 0 to n - 1 onto the n tiles, every tile once,
-// whatever lengths the caller gives: the unit test walks grids of all shapes.
+// whatever lengths the caller gives. Who computes a tile is not decided here.
 //
 //===----------------------------------------------------------------------===//
 
