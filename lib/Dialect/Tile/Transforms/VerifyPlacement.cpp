@@ -14,6 +14,7 @@
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 
+#include <algorithm>
 #include <tuple>
 
 using namespace mlir;
@@ -122,7 +123,23 @@ LogicalResult fa4::tile::verifyPlacedMemory(PlacedKernel &placed) {
 
 LogicalResult fa4::tile::verifyPlacedRoles(PlacedKernel &placed) {
   const fa4::TargetInfo &target = placed.target();
+  const int64_t mostWarps = target.maxThreadsPerCta / target.threadsPerWarp;
   SmallVector<Placement> warps;
+  for (auto role : placed.kernel.getBody().getOps<RoleOp>()) {
+    // Each by itself first: their product may not fit 64 bits.
+    auto first = static_cast<int64_t>(*role.getFirstWarp());
+    auto each = static_cast<int64_t>(role.getWarps());
+    auto replicas = static_cast<int64_t>(role.getReplicas());
+    int64_t largest = std::max({first, each, replicas});
+    if (largest > mostWarps) { // T2.W
+      return role.emitOpError() << "expected first warp, warps and replicas to be at most the "
+                                << "target's " << mostWarps << " warps, but got " << largest;
+    }
+    warps.push_back({first, first + each * replicas, role, "@" + role.getSymName().str()});
+  }
+  if (failed(verifyDisjoint(warps, mostWarps, "warps"))) { // T2.W
+    return failure();
+  }
   llvm::DenseSet<int64_t> groups;
   int64_t registers = 0;
   for (auto role : placed.kernel.getBody().getOps<RoleOp>()) {
@@ -135,7 +152,6 @@ LogicalResult fa4::tile::verifyPlacedRoles(PlacedKernel &placed) {
                                 << target.registerGranule << " from " << target.minRoleRegisters
                                 << " to " << target.maxRoleRegisters << ", but got " << regs;
     }
-    warps.push_back({first, first + count, role, "@" + role.getSymName().str()});
     for (int64_t group = first / kWarpsPerWarpgroup; group * kWarpsPerWarpgroup < first + count;
          ++group) {
       // A warpgroup's idle warps keep their registers.
@@ -147,7 +163,7 @@ LogicalResult fa4::tile::verifyPlacedRoles(PlacedKernel &placed) {
                                 << target.registersPerSm << " registers, but got " << registers;
     }
   }
-  return verifyDisjoint(warps, target.maxThreadsPerCta / target.threadsPerWarp, "warps");
+  return success();
 }
 
 static LogicalResult verifyTensorMemory(PlacedKernel &placed) {
