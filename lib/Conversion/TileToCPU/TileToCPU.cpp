@@ -39,7 +39,17 @@ static bool hasUnitInnerStride(Type type) {
 
 /// What no host has. Checked before anything is rewritten.
 static LogicalResult checkRunsOnHost(Operation *root) {
-  WalkResult result = root->walk([](Operation *op) {
+  WalkResult result = root->walk([root](Operation *op) {
+    if (auto launch = dyn_cast<LaunchOp>(op)) {
+      Operation *kernel = SymbolTable::lookupNearestSymbolFrom(launch, launch.getKernelAttr());
+      if (!isa<KernelOp>(kernel) || kernel->getParentOp() != root) {
+        launch.emitOpError("expected a launch on the host to be of a tile.kernel of the module "
+                           "that the pass runs on, but got ")
+            << kernel->getName() << " '@" << launch.getKernel()
+            << "'; start from the module before it was lowered for a device";
+        return WalkResult::interrupt();
+      }
+    }
     if (auto ptx = dyn_cast<InlinePtxOp>(op)) {
       ptx.emitOpError(
           "expected a kernel that runs on the host to be free of inline PTX, but got \"")

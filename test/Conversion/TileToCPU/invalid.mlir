@@ -92,3 +92,16 @@ tile.kernel @chosen(%X: !tile.global<8x8xf32>, %Y: !tile.global<8x8xf32>, %p: i1
     tile.store %x to %X[%t] : !tile.frag<8x8xf32>, !tile.global<8x8xf32>
   }
 }
+
+// -----
+
+llvm.func @for_a_device(%x: !llvm.ptr<1> {fa4.param = #fa4.param<pointer of 0>}, %n: i32 {fa4.param = #fa4.param<scalar of 1>})
+    attributes {nvvm.kernel, nvvm.reqntid = array<i32: 128>, nvvm.minctasm = 1 : i32,
+                fa4.launch = #fa4.launch<threads = 128, smem_bytes = 0, cluster = 1, tiles = 1, persistent = true>} {
+  llvm.return
+}
+func.func @main(%x: memref<8x8xf32>, %n: i32) {
+  // expected-error @+1 {{expected a launch on the host to be of a tile.kernel of the module that the pass runs on, but got llvm.func '@for_a_device'; start from the module before it was lowered for a device}}
+  tile.launch @for_a_device(%x, %n) : memref<8x8xf32>, i32
+  return
+}
