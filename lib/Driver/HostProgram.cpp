@@ -13,6 +13,8 @@
 
 #include "fa4/Conversion/TileToCPU.h"
 #include "fa4/Dialect/Attn/Transforms/Passes.h"
+#include "fa4/Dialect/FA4/IR/FA4Attributes.h"
+#include "fa4/Dialect/Tile/IR/TileOps.h"
 #include "fa4/Pipelines/Pipelines.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/TargetParser/Host.h"
@@ -33,6 +35,16 @@ static int64_t workersOfHost() {
   return 4 * static_cast<int64_t>(std::max(1U, std::thread::hardware_concurrency()));
 }
 
+/// From T0 to upstream dialects.
+static LogicalResult lowerTiles(ModuleOp module) {
+  PassManager pm(module.getContext());
+  ConvertTileToCPUOptions options;
+  options.workers = workersOfHost();
+  options.mmaRows = mmaRowsOfHost();
+  pm.addPass(createConvertTileToCPU(options));
+  return pm.run(module);
+}
+
 LogicalResult lowerForHost(ModuleOp module, HostStage stage) {
   PassManager pm(module.getContext());
   if (stage == HostStage::Attn) {
@@ -43,13 +55,10 @@ LogicalResult lowerForHost(ModuleOp module, HostStage stage) {
   AttnToTileOptions tiling;
   tiling.pairCtas = false;
   buildAttnToTilePipeline(pm, tiling);
-  if (stage == HostStage::Upstream) {
-    ConvertTileToCPUOptions options;
-    options.workers = workersOfHost();
-    options.mmaRows = mmaRowsOfHost();
-    pm.addPass(createConvertTileToCPU(options));
+  if (failed(pm.run(module))) {
+    return failure();
   }
-  return pm.run(module);
+  return stage == HostStage::Upstream ? lowerTiles(module) : success();
 }
 
 std::optional<support::NpyType> getArrayType(Type type) {
@@ -74,14 +83,48 @@ std::optional<support::NpyType> getArrayType(Type type) {
   return std::nullopt;
 }
 
+/// What launches say of the function's own arguments.
+static SmallVector<HostProgram::ExtentRule> getExtentRules(func::FuncOp function) {
+  SmallVector<HostProgram::ExtentRule> rules;
+  function.walk([&](tile::LaunchOp launch) {
+    if (!launch.getExtents()) {
+      return;
+    }
+    for (auto rule : launch.getExtentsAttr().getAsRange<ExtentRuleAttr>()) {
+      auto is = dyn_cast<BlockArgument>(launch.getInputs()[rule.getOperand()]);
+      auto other = dyn_cast<BlockArgument>(launch.getInputs()[rule.getOtherOperand()]);
+      if (is && other && is.getOwner() == &function.front() && other.getOwner() == is.getOwner()) {
+        rules.push_back({is.getArgNumber(), static_cast<unsigned>(rule.getDim()),
+                         other.getArgNumber(), static_cast<unsigned>(rule.getOtherDim()),
+                         rule.getMultiple()});
+      }
+    }
+  });
+  return rules;
+}
+
 llvm::Expected<std::unique_ptr<HostProgram>> HostProgram::create(ModuleOp module,
                                                                  Threading threading) {
   OwningOpRef<ModuleOp> copy(cast<ModuleOp>(module->clone()));
-  if (failed(lowerForHost(*copy, HostStage::Upstream))) {
+  auto refuse = [] {
     return llvm::createStringError("expected the module to be lowered for the host, but a pass "
                                    "failed");
+  };
+  if (failed(lowerForHost(*copy, HostStage::Tile))) {
+    return refuse();
   }
-  return compileLowered(*copy, threading);
+  llvm::StringMap<SmallVector<ExtentRule>> extents;
+  for (auto function : copy->getOps<func::FuncOp>()) {
+    extents[function.getSymName()] = getExtentRules(function);
+  }
+  if (failed(lowerTiles(*copy))) {
+    return refuse();
+  }
+  llvm::Expected<std::unique_ptr<HostProgram>> program = compileLowered(*copy, threading);
+  if (program) {
+    (*program)->extents = std::move(extents);
+  }
+  return program;
 }
 
 llvm::Expected<std::unique_ptr<HostProgram>> HostProgram::compileLowered(ModuleOp module,
@@ -153,6 +196,24 @@ static llvm::Error checkArgument(Type type, const Argument &argument, size_t num
   return llvm::Error::success();
 }
 
+/// Both arguments passed `checkArgument`: they are arrays that have the dimensions.
+static llvm::Error checkExtents(const HostProgram::ExtentRule &rule,
+                                llvm::ArrayRef<Argument> arguments) {
+  auto extent = [&](unsigned number, unsigned dim) {
+    return std::get<std::shared_ptr<HostArray>>(arguments[number])->getShape()[dim];
+  };
+  int64_t is = extent(rule.argument, rule.dim), other = extent(rule.other, rule.otherDim);
+  // Without keys' heads nothing is asked of the queries'.
+  bool holds = rule.isMultiple ? is % std::max<int64_t>(other, 1) == 0 : is == other;
+  return holds ? llvm::Error::success()
+               : llvm::createStringError("expected extent " + llvm::Twine(rule.dim) +
+                                         " of argument " + llvm::Twine(rule.argument) + " to be " +
+                                         (rule.isMultiple ? "a multiple of " : "") + "extent " +
+                                         llvm::Twine(rule.otherDim) + " of argument " +
+                                         llvm::Twine(rule.other) + ", " + llvm::Twine(other) +
+                                         ", but got " + llvm::Twine(is));
+}
+
 /// Copies what a descriptor in `words` says into an array.
 static llvm::Expected<HostArray> readResult(MemRefType type, const int64_t *words) {
   std::optional<support::NpyType> element = getArrayType(type.getElementType());
@@ -208,6 +269,11 @@ llvm::Expected<std::vector<HostArray>> HostProgram::run(llvm::StringRef entry,
       packed.push_back(real);
     } else {
       packed.push_back(&std::get<int32_t>(argument));
+    }
+  }
+  for (const ExtentRule &rule : extents.lookup(entry)) {
+    if (llvm::Error error = checkExtents(rule, arguments)) {
+      return error;
     }
   }
   if (llvm::Error error = compiled->invoke(entry, packed)) {

@@ -36,6 +36,13 @@ std::optional<support::NpyType> getArrayType(mlir::Type type);
 
 class HostProgram {
 public:
+  /// A dimension of an argument that is that of another, or a multiple of it; what the
+  /// types leave open, a kernel reads of one of them only.
+  struct ExtentRule {
+    unsigned argument, dim, other, otherDim;
+    bool isMultiple;
+  };
+
   /// Lowers a copy of `module` and compiles it.
   static llvm::Expected<std::unique_ptr<HostProgram>> create(mlir::ModuleOp module,
                                                              Threading threading);
@@ -55,6 +62,7 @@ private:
   HostProgram() = default;
   std::unique_ptr<CompiledModule> compiled;
   llvm::StringMap<Signature> signatures;
+  llvm::StringMap<llvm::SmallVector<ExtentRule>> extents;
 };
 
 } // namespace fa4::driver

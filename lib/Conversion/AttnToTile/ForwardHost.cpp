@@ -137,6 +137,38 @@ static StringAttr makeKernelName(ModuleOp module, StringRef function) {
   }
 }
 
+/// What S1 promises of extents that the types leave open.
+static ArrayAttr getExtentRules(attn::ForwardOp op, ArrayRef<Value> operands) {
+  SmallVector<Attribute> rules;
+  auto isOpen = [](std::pair<Value, unsigned> place) {
+    return cast<ShapedType>(place.first.getType()).isDynamicDim(place.second);
+  };
+  auto add = [&](std::pair<Value, unsigned> place, std::pair<Value, unsigned> other,
+                 bool multiple) {
+    const auto *operand = llvm::find(operands, place.first);
+    const auto *otherOperand = llvm::find(operands, other.first);
+    // A kernel that does not take a tensor does not depend on its shape.
+    if ((isOpen(place) || isOpen(other)) && operand != operands.end() &&
+        otherOperand != operands.end()) {
+      rules.push_back(ExtentRuleAttr::get(op.getContext(), operand - operands.begin(), place.second,
+                                          otherOperand - operands.begin(), other.second, multiple));
+    }
+  };
+  for (const attn::SharedExtent &places : op.getSharedExtents()) {
+    // A number that the types know stands for all.
+    const auto *known = llvm::find_if_not(places, isOpen);
+    const auto *first = known == places.end() ? places.begin() : known;
+    for (const auto &place : places) {
+      if (&place != first) {
+        add(place, *first, /*multiple=*/false);
+      }
+    }
+  }
+  unsigned heads = op.getTensorDims().head;
+  add({op.getQ(), heads}, {op.getK(), heads}, /*multiple=*/true); // S3
+  return rules.empty() ? ArrayAttr() : ArrayAttr::get(op.getContext(), rules);
+}
+
 LogicalResult fa4::lowerForward(attn::ForwardOp op) {
   FailureOr<ForwardPlan> plan = ForwardPlan::create(op);
   if (failed(plan)) {
@@ -161,7 +193,7 @@ LogicalResult fa4::lowerForward(attn::ForwardOp op) {
   emitKernelBody(builder, *plan, kernel, refill(host, kernel.getEntry()->getArguments()));
 
   builder.setInsertionPoint(op);
-  tile::LaunchOp::create(builder, op.getLoc(), name, operands);
+  tile::LaunchOp::create(builder, op.getLoc(), name, operands, getExtentRules(op, operands));
   op.erase();
   return success();
 }

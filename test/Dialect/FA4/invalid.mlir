@@ -242,3 +242,8 @@ func.func private @f(i32 {fa4.parm = #fa4.param<scalar of 0>})
 
 // expected-error @+1 {{expected the swizzle to be 0, 32, 64 or 128 bytes with tensor_map and left out otherwise, but got 16 with tensor_map}}
 #p = #fa4.param<tensor_map of 0 box [1, 8] swizzle 16> // P3
+
+// -----
+
+// expected-error @+1 {{expected operands and dimensions to be at least 0, but got -1}}
+#e = #fa4.extent_rule<operand = 0, dim = -1, other_operand = 1, other_dim = 2> // E1

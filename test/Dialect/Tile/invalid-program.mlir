@@ -308,3 +308,31 @@ func.func @launch_c2_type(%m: memref<8xf32>, %n: i32) {
   tile.launch @k(%m, %n) : memref<8xf32>, i32
   return
 }
+
+// -----
+
+#t = #fa4.target<"sm_100a">
+#s = #fa4.schedule<forward, tile = 128 x 128>
+tile.kernel @k(%G: !tile.global<1x8xf32>, %n: i32) target(#t) schedule(#s) {
+  tile.work @work(%t) tiles(%n : i32) -> () {
+  }
+}
+func.func @launch_c3(%m: memref<?x8xf32>, %n: i32) {
+  // expected-error @+1 {{to name dimensions of operands that are memrefs, but got operand #1 dimension 0 with 'memref<?x8xf32>', 'i32'}}
+  tile.launch @k(%m, %n) : memref<?x8xf32>, i32 extents [#fa4.extent_rule<operand = 0, dim = 0, other_operand = 1, other_dim = 0>]
+  return
+}
+
+// -----
+
+#t = #fa4.target<"sm_100a">
+#s = #fa4.schedule<forward, tile = 128 x 128>
+tile.kernel @k(%G: !tile.global<1x8xf32>, %n: i32) target(#t) schedule(#s) {
+  tile.work @work(%t) tiles(%n : i32) -> () {
+  }
+}
+func.func @launch_c3_dim(%m: memref<?x8xf32>, %n: i32) {
+  // expected-error @+1 {{to name dimensions of operands that are memrefs, but got operand #0 dimension 2 with}}
+  tile.launch @k(%m, %n) : memref<?x8xf32>, i32 extents [#fa4.extent_rule<operand = 0, dim = 2, other_operand = 0, other_dim = 0>]
+  return
+}

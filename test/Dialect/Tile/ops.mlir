@@ -145,5 +145,7 @@ tile.kernel @program(%G: !g, %L: !gl, %nt: i32) target(#t) schedule(#s) {
 func.func @host(%q: memref<?x?x?x64xbf16, strided<[?, ?, ?, 1], offset: ?>>, %l: memref<?x?x?xf32>, %n: i32) {
   // CHECK: tile.launch @program(%{{.*}}, %{{.*}}, %{{.*}}) : memref<?x?x?x64xbf16, strided<[?, ?, ?, 1], offset: ?>>, memref<?x?x?xf32>, i32
   tile.launch @program(%q, %l, %n) : memref<?x?x?x64xbf16, strided<[?, ?, ?, 1], offset: ?>>, memref<?x?x?xf32>, i32
+  // CHECK: tile.launch @program({{.*}} i32 extents [#fa4.extent_rule<operand = 1, dim = 0, other_operand = 0, other_dim = 0>, #fa4.extent_rule<operand = 1, dim = 1, other_operand = 0, other_dim = 2, multiple = true>]
+  tile.launch @program(%q, %l, %n) : memref<?x?x?x64xbf16, strided<[?, ?, ?, 1], offset: ?>>, memref<?x?x?xf32>, i32 extents [#fa4.extent_rule<operand = 1, dim = 0, other_operand = 0, other_dim = 0>, #fa4.extent_rule<operand = 1, dim = 1, other_operand = 0, other_dim = 2, multiple = true>]
   return
 }

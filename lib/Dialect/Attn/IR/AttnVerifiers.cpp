@@ -30,6 +30,7 @@ struct Extent {
   StringLiteral what;
   int64_t size = ShapedType::kDynamic;
   StringRef from;
+  SharedExtent places;
 };
 
 /// Checks shapes against shared extents, with messages that name both parties.
@@ -57,6 +58,7 @@ public:
 
   LogicalResult unify(StringRef name, Value value, unsigned dim, Extent &extent) {
     const int64_t size = cast<ShapedType>(value.getType()).getDimSize(dim);
+    extent.places.emplace_back(value, dim);
     if (ShapedType::isDynamic(size)) {
       return success();
     }
@@ -259,9 +261,8 @@ static LogicalResult verifyGroups(ForwardOp op) {
   return success();
 }
 
-static LogicalResult verifyShapes(ForwardOp op) {
+static LogicalResult verifyShapes(ForwardOp op, Extents &extents) {
   ShapeChecker checker(op);
-  Extents extents;
   const Layout layout = op.getLayout();
   Builder builder(op.getContext());
   Type f32 = builder.getF32Type(), i32 = builder.getI32Type();
@@ -337,8 +338,19 @@ static LogicalResult verifyShapes(ForwardOp op) {
   return success();
 }
 
+SmallVector<SharedExtent> ForwardOp::getSharedExtents() {
+  Extents extents;
+  [[maybe_unused]] LogicalResult verified = verifyShapes(*this, extents);
+  assert(succeeded(verified) && "asked of a verified op");
+  return {extents.batch.places,      extents.queries.places,   extents.keys.places,
+          extents.queryHeads.places, extents.keyHeads.places,  extents.queryKeyDim.places,
+          extents.valueDim.places,   extents.sequences.places, extents.sums.places};
+}
+
 LogicalResult ForwardOp::verify() {
-  if (failed(verifySameKind(*this)) || failed(verifyGroups(*this)) || failed(verifyShapes(*this))) {
+  Extents extents;
+  if (failed(verifySameKind(*this)) || failed(verifyGroups(*this)) ||
+      failed(verifyShapes(*this, extents))) {
     return failure();
   }
   if (std::optional<APFloat> scale = getScale(); scale && !scale->isFinite()) { // M1

@@ -1,4 +1,4 @@
-//===- LaunchAttr.cpp - #fa4.launch and #fa4.param ------------------------===//
+//===- LaunchAttr.cpp - what a launch needs to know --------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -12,6 +12,8 @@
 #include "fa4/Dialect/FA4/IR/FA4Attributes.h"
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
 
 using namespace mlir;
 using namespace fa4;
@@ -55,6 +57,15 @@ LogicalResult ParamAttr::verify(function_ref<InFlightDiagnostic()> emitError, Pa
     return emitError() << "expected the swizzle to be 0, 32, 64 or 128 bytes with tensor_map and "
                           "left out otherwise, but got "
                        << swizzle << " with " << stringifyParamKind(kind);
+  }
+  return success();
+}
+
+LogicalResult ExtentRuleAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t operand,
+                                     int64_t dim, int64_t otherOperand, int64_t otherDim, bool) {
+  int64_t least = std::min({operand, dim, otherOperand, otherDim});
+  if (least < 0) { // E1
+    return emitError() << "expected operands and dimensions to be at least 0, but got " << least;
   }
   return success();
 }

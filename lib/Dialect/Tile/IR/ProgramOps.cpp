@@ -396,6 +396,27 @@ void ForEachTileOp::getSuccessorRegions(RegionBranchPoint point,
 // LaunchOp
 //===----------------------------------------------------------------------===//
 
+LogicalResult LaunchOp::verify() {
+  if (!getExtents()) {
+    return success();
+  }
+  for (auto rule : getExtentsAttr().getAsRange<ExtentRuleAttr>()) {
+    for (auto [operand, dim] : {std::pair(rule.getOperand(), rule.getDim()),
+                                std::pair(rule.getOtherOperand(), rule.getOtherDim())}) {
+      auto type = operand < static_cast<int64_t>(getInputs().size())
+                      ? dyn_cast<MemRefType>(getInputs()[operand].getType())
+                      : MemRefType();
+      if (!type || dim >= type.getRank()) { // launch C3
+        return emitOpError()
+               << "expected " << rule
+               << " to name dimensions of operands that are memrefs, but got operand #" << operand
+               << " dimension " << dim << " with " << getInputs().getTypes();
+      }
+    }
+  }
+  return success();
+}
+
 LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &tables) {
   Operation *symbol = tables.lookupNearestSymbolFrom(*this, getKernelAttr());
   auto kernel = dyn_cast_or_null<KernelOp>(symbol);

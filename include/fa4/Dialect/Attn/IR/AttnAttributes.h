@@ -40,6 +40,9 @@ struct TensorDims {
 };
 TensorDims getTensorDims(Layout layout);
 
+/// Dimensions of operands that are one number.
+using SharedExtent = llvm::SmallVector<std::pair<mlir::Value, unsigned>, 4>;
+
 } // namespace fa4::attn
 
 #include "fa4/Dialect/Attn/IR/AttnInterfaces.h.inc"

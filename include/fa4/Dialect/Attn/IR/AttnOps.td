@@ -164,6 +164,8 @@ def Attn_ForwardOp : Attn_Op<"forward", Attn_DestinationTraits # [
     bool hasPredicateRegion() { return !getPredicate().empty(); }
     /// Where the dimensions of q, k, v and o are.
     TensorDims getTensorDims() { return attn::getTensorDims(getLayout()); }
+    /// What S1 lets operands share, a list of places for each extent.
+    llvm::SmallVector<SharedExtent> getSharedExtents();
     /// The head dims; static by S6.
     int64_t getQueryKeyDim();
     int64_t getValueDim();

@@ -75,4 +75,25 @@ def FA4_ScheduleAttr : FA4_Attr<"Schedule", "schedule"> {
                                       "const ::fa4::Schedule &">:$plan);
 }
 
+def FA4_ExtentRuleAttr : AttrDef<FA4_Dialect, "ExtentRule"> {
+  let mnemonic = "extent_rule";
+  let summary = "what a kernel takes for granted of two open extents";
+  let description = [{
+    Stands in the list `extents` of a `tile.launch`, whose operands it counts: one
+    extent is another, or a multiple of it. A kernel reads only one of them, so a
+    wrong one would give a wrong result; whoever launches it asks before.
+
+    ```mlir
+    #fa4.extent_rule<operand = 4, dim = 0, other_operand = 0, other_dim = 0>
+    #fa4.extent_rule<operand = 0, dim = 2, other_operand = 1, other_dim = 2, multiple = true>
+    ```
+
+    Constraints: E1. No number is negative.
+  }];
+  let parameters = (ins "int64_t":$operand, "int64_t":$dim, "int64_t":$other_operand,
+                        "int64_t":$other_dim, DefaultValuedParameter<"bool", "false">:$multiple);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
 #endif // FA4_DIALECT_FA4_IR_FA4ATTRIBUTES_TD

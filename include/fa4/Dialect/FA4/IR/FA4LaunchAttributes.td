@@ -52,15 +52,20 @@ def FA4_ParamAttr : AttrDef<FA4_Dialect, "Param"> {
     Stands on a kernel's parameters as `fa4.param`. The argument is that of
     `tile.launch`, by number. Strides are in bytes. The box of a tensor map has
     one number per dimension, in the tensor's own order; the swizzle is in bytes,
-    0 for none.
+    0 for none. A tensor map with a dimension is one of ranges along it: that
+    dimension of extent e and box b is two of the map, with the same stride, first b
+    elements and then e + 1, from an address b elements before the tensor. A copy that
+    starts at (b - n, i + n) finds elements i to i + n - 1, and nothing behind.
 
     ```mlir
     #fa4.param<tensor_map of 0 box [1, 128, 1, 64] swizzle 128>
+    #fa4.param<tensor_map of 0 dim 0 box [128, 1, 64] swizzle 128>
     #fa4.param<stride of 4 dim 1>
     #fa4.param<scalar of 5>
     ```
 
-    Constraints: P1. A dimension stands exactly with stride and extent. P2. A box
+    Constraints: P1. A dimension stands with stride and extent, never with pointer and
+    scalar, and is one of the box with tensor_map. P2. A box
     of positive numbers stands exactly with tensor_map. P3. The swizzle of a tensor
     map is 0, 32, 64 or 128, that of others 0.
   }];

@@ -9,11 +9,17 @@
 
 include "fa4/Dialect/Tile/IR/TileDialect.td"
 include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/CommonAttrConstraints.td"
 include "mlir/IR/EnumAttr.td"
 
 class Tile_Attr<string name, string attrMnemonic> : AttrDef<Tile_Dialect, name> {
   let mnemonic = attrMnemonic;
 }
+
+/// A number of a kernel's plan: warps, bytes, columns, elements, arrivals. The bounds
+/// leave room above what any target has (an mbarrier counts to 2^20 - 1, PTX ISA), whose
+/// own checks name it, and whoever multiplies three of them stays within 64 bits.
+def Tile_NumberAttr : ConfinedAttr<I64Attr, [IntMinValue<-2097151>, IntMaxValue<2097151>]>;
 
 def Tile_Axis : I32EnumAttr<"Axis", "a dimension of a tile",
     [I32EnumAttrCase<"Rows", 0, "rows">, I32EnumAttrCase<"Columns", 1, "columns">]> {

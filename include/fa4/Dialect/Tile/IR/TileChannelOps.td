@@ -32,8 +32,8 @@ def Tile_AllocOp : Tile_KernelSymbolOp<"alloc", T1> {
     * (C1) family and size are positive;
     * (C2) tensor memory: a multiple of 16 columns.
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, DefaultValuedAttr<I64Attr, "1">:$family,
-                       Tile_SpaceAttr:$space, I64Attr:$size);
+  let arguments = (ins SymbolNameAttr:$sym_name, DefaultValuedAttr<Tile_NumberAttr, "1">:$family,
+                       Tile_SpaceAttr:$space, Tile_NumberAttr:$size);
   let assemblyFormat = [{
     $sym_name (`` `[` $family^ `]`)? `:` custom<Size>($space, $size) attr-dict
   }];
@@ -61,8 +61,8 @@ def Tile_ViewOp : Tile_KernelSymbolOp<"view", T1T2,
     * (C5) with `panel`: rank 2, whole panels, and each ends before the next.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$alloc,
-                       DefaultValuedAttr<I64Attr, "0">:$offset,
-                       DefaultValuedAttr<I64Attr, "0">:$rank_stride, TypeAttrOf<Tile_Frag>:$tile,
+                       DefaultValuedAttr<Tile_NumberAttr, "0">:$offset,
+                       DefaultValuedAttr<Tile_NumberAttr, "0">:$rank_stride, TypeAttrOf<Tile_Frag>:$tile,
                        AnyAttr:$layout);
   // Custom: the unit of the offset follows from the layout, which stands last.
   let hasCustomAssemblyFormat = 1;
@@ -107,8 +107,8 @@ def Tile_ChannelOp : Tile_KernelSymbolOp<"channel", T1,
       and a tie other than `all` needs as many replicas as elements;
     * (C5) the carried views lie in one allocation of family * depth regions.
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, DefaultValuedAttr<I64Attr, "1">:$family,
-                       I64Attr:$depth, Tile_EndArrayAttr:$from, Tile_EndArrayAttr:$to,
+  let arguments = (ins SymbolNameAttr:$sym_name, DefaultValuedAttr<Tile_NumberAttr, "1">:$family,
+                       Tile_NumberAttr:$depth, Tile_EndArrayAttr:$from, Tile_EndArrayAttr:$to,
                        OptionalAttr<Tile_ViewArrayAttr>:$carries,
                        OptionalAttr<Tile_ArrivalAttr>:$full, OptionalAttr<Tile_ArrivalAttr>:$empty,
                        OptionalAttr<DenseI64ArrayAttr>:$starts);
@@ -131,7 +131,7 @@ def Tile_ChannelOp : Tile_KernelSymbolOp<"channel", T1,
 class Tile_TokenStartOp<string mnemonic, string resultName>
     : Tile_NamedOp<mnemonic, resultName, T1, [MemoryEffects<[MemRead, MemWrite]>]> {
   let arguments = (ins FlatSymbolRefAttr:$channel, Optional<I32>:$element,
-                       OptionalAttr<I64Attr>:$static_element);
+                       OptionalAttr<Tile_NumberAttr>:$static_element);
   let assemblyFormat = [{
     $channel `` custom<Element>($element, $static_element) attr-dict
   }];
@@ -190,7 +190,7 @@ def Tile_SettleOp : Tile_Op<"settle", T1, [MemoryEffects<[MemRead, MemWrite]>]> 
     Constraints: those of tile-verify-t1 (T1.C).
   }];
   let arguments = (ins FlatSymbolRefAttr:$channel, Optional<I32>:$element,
-                       OptionalAttr<I64Attr>:$static_element);
+                       OptionalAttr<Tile_NumberAttr>:$static_element);
   let assemblyFormat = "$channel `` custom<Element>($element, $static_element) attr-dict";
 }
 

@@ -45,7 +45,7 @@ def Tile_InlinedStepOp : Tile_NamedOp<"inlined_step", "r", Tile_BetweenPhases, [
       nothing is passed;
     * (C3) the index is not negative.
   }];
-  let arguments = (ins SymbolNameAttr:$step, OptionalAttr<I64Attr>:$index, Optional<I1>:$unless,
+  let arguments = (ins SymbolNameAttr:$step, OptionalAttr<Tile_NumberAttr>:$index, Optional<I1>:$unless,
                        Variadic<AnyType>:$passed);
   let results = (outs Variadic<AnyType>:$outputs);
   let regions = (region SizedRegion<1>:$body);
@@ -82,7 +82,7 @@ def Tile_KeepOp : Tile_NamedOp<"keep", "kept", Tile_BetweenPhases, [
     * (C2) the view exists and has the tile's extents and element type.
   }];
   let arguments = (ins Tile_Frag:$value, Optional<Tile_Token>:$handle, FlatSymbolRefAttr:$view,
-                       OptionalAttr<I64Attr>:$element);
+                       OptionalAttr<Tile_NumberAttr>:$element);
   let results = (outs Tile_Frag:$result);
   let assemblyFormat = [{
     $value `in` custom<KeepPlace>($handle, type($handle), $view, $element) attr-dict

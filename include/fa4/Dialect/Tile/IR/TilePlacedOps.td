@@ -29,8 +29,8 @@ def Tile_PlacedAllocOp : Tile_KernelSymbolOp<"placed_alloc", T2> {
     * (C1) family and stride are positive, the start is not negative;
     * (C2) tensor memory: start and stride are multiples of 16 columns.
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, DefaultValuedAttr<I64Attr, "1">:$family,
-                       Tile_SpaceAttr:$space, I64Attr:$start, I64Attr:$stride);
+  let arguments = (ins SymbolNameAttr:$sym_name, DefaultValuedAttr<Tile_NumberAttr, "1">:$family,
+                       Tile_SpaceAttr:$space, Tile_NumberAttr:$start, Tile_NumberAttr:$stride);
   let assemblyFormat = [{
     $sym_name (`` `[` $family^ `]`)? `` $space `at` $start `stride` $stride attr-dict
   }];
@@ -57,8 +57,8 @@ def Tile_BarrierOp : Tile_KernelSymbolOp<"barrier", T2> {
     * (C1) family, depth and count are positive;
     * (C2) the place is a multiple of 8 and not negative.
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, DefaultValuedAttr<I64Attr, "1">:$family,
-                       I64Attr:$depth, I64Attr:$count, I64Attr:$start);
+  let arguments = (ins SymbolNameAttr:$sym_name, DefaultValuedAttr<Tile_NumberAttr, "1">:$family,
+                       Tile_NumberAttr:$depth, Tile_NumberAttr:$count, Tile_NumberAttr:$start);
   let assemblyFormat = [{
     $sym_name (`` `[` $family^ `]`)? `depth` `(` $depth `)` `count` `(` $count `)` `at` $start attr-dict
   }];
@@ -86,8 +86,8 @@ def Tile_NamedBarrierOp : Tile_KernelSymbolOp<"named_barrier", T2> {
     * (C1) `0 <= first <= last`, and the ids divide evenly among the elements;
     * (C2) one id per element unless `per_warp`.
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, DefaultValuedAttr<I64Attr, "1">:$family,
-                       I64Attr:$first, I64Attr:$last, I64Attr:$threads, UnitAttr:$per_warp);
+  let arguments = (ins SymbolNameAttr:$sym_name, DefaultValuedAttr<Tile_NumberAttr, "1">:$family,
+                       Tile_NumberAttr:$first, Tile_NumberAttr:$last, Tile_NumberAttr:$threads, UnitAttr:$per_warp);
   let assemblyFormat = [{
     $sym_name (`` `[` $family^ `]`)? `ids` `(` $first `to` $last `)` `threads` `(` $threads `)`
     (`per_warp` $per_warp^)? attr-dict
@@ -134,7 +134,7 @@ class Tile_BarrierUseOp<string mnemonic> : Tile_Op<mnemonic, T2,
     [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]>;
 
 defvar barrierPlace = (ins Optional<Tile_Cursor>:$cursor, FlatSymbolRefAttr:$barrier,
-                           Optional<I32>:$element, OptionalAttr<I64Attr>:$static_element);
+                           Optional<I32>:$element, OptionalAttr<Tile_NumberAttr>:$static_element);
 
 def Tile_BarrierWaitOp : Tile_BarrierUseOp<"barrier.wait"> {
   let summary = "waits for the phase of the cursor";
@@ -190,7 +190,7 @@ def Tile_BarrierExpectOp : Tile_BarrierUseOp<"barrier.expect"> {
     * (C1) a positive number of bytes;
     * (C2) not on both the leader and the peer.
   }];
-  let arguments = !con(barrierPlace, (ins I64Attr:$bytes, UnitAttr:$on_leader, UnitAttr:$on_peer));
+  let arguments = !con(barrierPlace, (ins Tile_NumberAttr:$bytes, UnitAttr:$on_leader, UnitAttr:$on_peer));
   let assemblyFormat = [{
     custom<Slot>($cursor, type($cursor), $barrier, $element, $static_element)
     `bytes` `(` $bytes `)` `` custom<Home>($on_leader, $on_peer) attr-dict
@@ -220,7 +220,7 @@ def Tile_BarrierCommitOp : Tile_BarrierUseOp<"barrier.commit"> {
 class Tile_NamedUseOp<string mnemonic> : Tile_Op<mnemonic, T2,
     [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {
   let arguments = (ins FlatSymbolRefAttr:$barrier, Optional<I32>:$element,
-                       OptionalAttr<I64Attr>:$static_element, Optional<I1>:$when);
+                       OptionalAttr<Tile_NumberAttr>:$static_element, Optional<I1>:$when);
   let assemblyFormat = [{
     $barrier `` custom<Element>($element, $static_element) (`when` `(` $when^ `)`)? attr-dict
   }];
@@ -275,9 +275,9 @@ def Tile_IssueLoadOp : Tile_BarrierUseOp<"issue_load"> {
   }];
   let arguments = (ins Tile_Global:$global, Variadic<I32>:$coordinates,
                        Optional<Tile_Cursor>:$slot, FlatSymbolRefAttr:$view,
-                       Optional<I32>:$view_element, OptionalAttr<I64Attr>:$static_view_element,
+                       Optional<I32>:$view_element, OptionalAttr<Tile_NumberAttr>:$static_view_element,
                        Optional<Tile_Cursor>:$cursor, FlatSymbolRefAttr:$barrier,
-                       Optional<I32>:$element, OptionalAttr<I64Attr>:$static_element,
+                       Optional<I32>:$element, OptionalAttr<Tile_NumberAttr>:$static_element,
                        UnitAttr:$on_leader);
   let assemblyFormat = [{
     $global `` `[` $coordinates `]`
@@ -301,7 +301,7 @@ def Tile_IssueStoreOp : Tile_BarrierUseOp<"issue_store"> {
     * (C1) at most one coordinate per dimension of the tensor.
   }];
   let arguments = (ins UnitAttr:$add, Optional<Tile_Cursor>:$slot, FlatSymbolRefAttr:$view,
-                       Optional<I32>:$view_element, OptionalAttr<I64Attr>:$static_view_element,
+                       Optional<I32>:$view_element, OptionalAttr<Tile_NumberAttr>:$static_view_element,
                        Tile_Global:$global, Variadic<I32>:$coordinates);
   let assemblyFormat = [{
     (`add` $add^)? custom<Slot>($slot, type($slot), $view, $view_element, $static_view_element)
@@ -323,7 +323,7 @@ def Tile_IssueSendOp : Tile_BarrierUseOp<"issue_send"> {
   }];
   let arguments = (ins FlatSymbolRefAttr:$view, FlatSymbolRefAttr:$peer_view,
                        Optional<Tile_Cursor>:$cursor, FlatSymbolRefAttr:$barrier,
-                       Optional<I32>:$element, OptionalAttr<I64Attr>:$static_element);
+                       Optional<I32>:$element, OptionalAttr<Tile_NumberAttr>:$static_element);
   let assemblyFormat = [{
     $view `to` `peer` `(` $peer_view `)`
     `signals` `(` custom<Slot>($cursor, type($cursor), $barrier, $element, $static_element) `)`
@@ -341,9 +341,9 @@ def Tile_IssueNextOp : Tile_BarrierUseOp<"issue_next"> {
     Constraints: those of tile-verify-t2.
   }];
   let arguments = (ins Optional<Tile_Cursor>:$slot, FlatSymbolRefAttr:$view,
-                       Optional<I32>:$view_element, OptionalAttr<I64Attr>:$static_view_element,
+                       Optional<I32>:$view_element, OptionalAttr<Tile_NumberAttr>:$static_view_element,
                        Optional<Tile_Cursor>:$cursor, FlatSymbolRefAttr:$barrier,
-                       Optional<I32>:$element, OptionalAttr<I64Attr>:$static_element);
+                       Optional<I32>:$element, OptionalAttr<Tile_NumberAttr>:$static_element);
   let assemblyFormat = [{
     `to` `(` custom<Slot>($slot, type($slot), $view, $view_element, $static_view_element) `)`
     `signals` `(` custom<Slot>($cursor, type($cursor), $barrier, $element, $static_element) `)`
@@ -371,11 +371,11 @@ def Tile_IssueMmaOp : Tile_NamedOp<"issue_mma", "acc", T2, [AttrSizedOperandSegm
     * (C3) `unless` only with `onto`.
   }];
   let arguments = (ins Optional<Tile_CursorOrFrag>:$a, OptionalAttr<FlatSymbolRefAttr>:$a_view,
-                       Optional<I32>:$a_element, OptionalAttr<I64Attr>:$static_a_element,
+                       Optional<I32>:$a_element, OptionalAttr<Tile_NumberAttr>:$static_a_element,
                        Optional<Tile_Cursor>:$b, FlatSymbolRefAttr:$b_view, Optional<I32>:$b_element,
-                       OptionalAttr<I64Attr>:$static_b_element, Optional<Tile_CursorOrFrag>:$acc,
+                       OptionalAttr<Tile_NumberAttr>:$static_b_element, Optional<Tile_CursorOrFrag>:$acc,
                        OptionalAttr<FlatSymbolRefAttr>:$acc_view, Optional<I32>:$acc_element,
-                       OptionalAttr<I64Attr>:$static_acc_element, UnitAttr:$overwrite,
+                       OptionalAttr<Tile_NumberAttr>:$static_acc_element, UnitAttr:$overwrite,
                        Optional<I1>:$unless);
   let results = (outs Optional<Tile_F32Frag>:$result);
   // Custom: fragment operands and memory operands are spelled differently.
@@ -408,7 +408,7 @@ def Tile_GroupWaitOp : Tile_NamedOp<"group.wait", "x", T2, [MemoryEffects<[MemRe
     * (C1) pending is not negative;
     * (C2) results have the operands' types; values only from wgmma, `read` only bulk.
   }];
-  let arguments = (ins Tile_GroupAttr:$kind, I64Attr:$pending, UnitAttr:$read,
+  let arguments = (ins Tile_GroupAttr:$kind, Tile_NumberAttr:$pending, UnitAttr:$read,
                        Variadic<Tile_Frag>:$values);
   let results = (outs Variadic<Tile_Frag>:$results);
   let assemblyFormat = [{
@@ -446,7 +446,7 @@ def Tile_TmemAllocOp : Tile_Op<"tmem.alloc", T2, [HasParent<"SetupOp">,
     * (C1) columns are a power of two from 32 (PTX ISA, tcgen05.alloc);
     * (C2) the word is 4-byte aligned.
   }];
-  let arguments = (ins I64Attr:$columns, FlatSymbolRefAttr:$role, I64Attr:$word);
+  let arguments = (ins Tile_NumberAttr:$columns, FlatSymbolRefAttr:$role, Tile_NumberAttr:$word);
   let assemblyFormat = "$columns `columns` `by` $role `word` `at` $word attr-dict";
   let hasVerifier = 1;
 }
@@ -463,7 +463,7 @@ def Tile_TmemFreeOp : Tile_Op<"tmem.free", T2, [HasParent<"TeardownOp">,
 
     Constraints: those of tile-verify-t2.
   }];
-  let arguments = (ins I64Attr:$columns, FlatSymbolRefAttr:$role, FlatSymbolRefAttr:$after);
+  let arguments = (ins Tile_NumberAttr:$columns, FlatSymbolRefAttr:$role, FlatSymbolRefAttr:$after);
   let assemblyFormat = "$columns `columns` `by` $role `after` `(` $after `)` attr-dict";
 }
 

@@ -210,7 +210,7 @@ def Tile_StepOp : Tile_NamedOp<"step", "r", T0, [AttrSizedOperandSegments,
     * (C2) the index is not negative;
     * (C3) with `unless`, the results have the types of the first operands.
   }];
-  let arguments = (ins FlatSymbolRefAttr:$callee, OptionalAttr<I64Attr>:$index,
+  let arguments = (ins FlatSymbolRefAttr:$callee, OptionalAttr<Tile_NumberAttr>:$index,
                        Variadic<AnyType>:$inputs, Optional<I1>:$unless);
   let results = (outs Variadic<AnyType>:$outputs);
   let assemblyFormat = [{
@@ -228,6 +228,8 @@ def Tile_StepOp : Tile_NamedOp<"step", "r", T0, [AttrSizedOperandSegments,
   }];
 }
 
+def Tile_ExtentRules : TypedArrayAttrBase<FA4_ExtentRuleAttr, "an array of #fa4.extent_rule">;
+
 def Tile_LaunchOp : Tile_Op<"launch", T0T1T2, [DeclareOpInterfaceMethods<SymbolUserOpInterface>,
     MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "runs a kernel, on the host";
@@ -240,10 +242,17 @@ def Tile_LaunchOp : Tile_Op<"launch", T0T1T2, [DeclareOpInterfaceMethods<SymbolU
     * (C1) the kernel exists in the module, as a `tile.kernel` or lowered, as a
       function with `fa4.launch`;
     * (C2) one operand per kernel argument: a memref of the rank and element type
-      of a `!tile.global`, the same type for a scalar.
+      of a `!tile.global`, the same type for a scalar;
+    * (C3) `extents`, what the kernel takes for granted of open extents, names
+      dimensions of operands that are memrefs.
   }];
-  let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<AnyType>:$inputs);
-  let assemblyFormat = "$kernel `(` $inputs `)` attr-dict (`:` type($inputs)^)?";
+  let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<AnyType>:$inputs,
+                       OptionalAttr<Tile_ExtentRules>:$extents);
+  let builders = [OpBuilder<(ins "llvm::StringRef":$kernel, "mlir::ValueRange":$inputs), [{
+    build($_builder, $_state, kernel, inputs, mlir::ArrayAttr());
+  }]>];
+  let hasVerifier = 1;
+  let assemblyFormat = "$kernel `(` $inputs `)` attr-dict (`:` type($inputs)^)? (`extents` $extents^)?";
 }
 
 def Tile_YieldOp : Tile_Op<"yield", T0T1T2, [Pure, ReturnLike, Terminator,

@@ -42,11 +42,11 @@ def Tile_RoleOp : Tile_Op<"role", T1T2, [Symbol, HasParent<"KernelOp">, Isolated
     * (C3) `index` iff `replicas` is given, `rank` only with `ctas(both)`;
     * (C4) the region's arguments are the index, the rank, and the uses.
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$warps,
-                       DefaultValuedAttr<I64Attr, "1">:$replicas, OptionalAttr<I64Attr>:$first_warp,
+  let arguments = (ins SymbolNameAttr:$sym_name, Tile_NumberAttr:$warps,
+                       DefaultValuedAttr<Tile_NumberAttr, "1">:$replicas, OptionalAttr<Tile_NumberAttr>:$first_warp,
                        UnitAttr:$one_lane,
                        DefaultValuedAttr<Tile_CtasAttr, "::fa4::tile::Ctas::Single">:$ctas,
-                       UnitAttr:$has_rank, OptionalAttr<I64Attr>:$regs, Variadic<AnyType>:$uses);
+                       UnitAttr:$has_rank, OptionalAttr<Tile_NumberAttr>:$regs, Variadic<AnyType>:$uses);
   let regions = (region SizedRegion<1>:$body);
   // Custom: the region's arguments are named where they come from.
   let hasCustomAssemblyFormat = 1;
@@ -107,7 +107,7 @@ def Tile_ReadOp : Tile_NamedOp<"read", "x", T1T2, [Tile_ReadsViews, AttrSizedOpe
     Constraints: those of the phase verifiers.
   }];
   let arguments = (ins Optional<Tile_TokenOrCursor>:$handle, FlatSymbolRefAttr:$view, Optional<I32>:$element,
-                       OptionalAttr<I64Attr>:$static_element);
+                       OptionalAttr<Tile_NumberAttr>:$static_element);
   let results = (outs AnyTypeOf<[Tile_Frag, I32]>:$result);
   let assemblyFormat = [{
     custom<ReadPlace>($handle, type($handle), $view, $element, $static_element) attr-dict
@@ -133,7 +133,7 @@ def Tile_WriteOp : Tile_Op<"write", T1T2, [Tile_WritesViews, AttrSizedOperandSeg
     Constraints: those of the phase verifiers.
   }];
   let arguments = (ins Tile_Frag:$value, Optional<Tile_TokenOrCursor>:$handle, FlatSymbolRefAttr:$view,
-                       Optional<I32>:$element, OptionalAttr<I64Attr>:$static_element);
+                       Optional<I32>:$element, OptionalAttr<Tile_NumberAttr>:$static_element);
   let assemblyFormat = [{
     $value custom<WriteTarget>($handle, type($handle), $view, $element, $static_element) attr-dict
     `:` type($value)
@@ -151,7 +151,7 @@ def Tile_RescaleOp : Tile_Op<"rescale", T1T2, [AttrSizedOperandSegments,
     Constraints: the view is f32 in tensor memory (phase verifiers).
   }];
   let arguments = (ins Optional<Tile_TokenOrCursor>:$handle, FlatSymbolRefAttr:$view, Optional<I32>:$element,
-                       OptionalAttr<I64Attr>:$static_element, Tile_F32Row:$by,
+                       OptionalAttr<Tile_NumberAttr>:$static_element, Tile_F32Row:$by,
                        UnitAttr:$likely_one);
   let assemblyFormat = [{
     custom<ReadPlace>($handle, type($handle), $view, $element, $static_element) `by` $by
@@ -278,7 +278,7 @@ def Tile_AsyncStoreOp : Tile_AsyncOp<"async_store", [AttrSizedOperandSegments,
     * (C1) at most one coordinate per dimension of the tensor.
   }];
   let arguments = (ins UnitAttr:$add, Optional<Tile_TokenOrCursor>:$handle, FlatSymbolRefAttr:$view,
-                       Optional<I32>:$element, OptionalAttr<I64Attr>:$static_element,
+                       Optional<I32>:$element, OptionalAttr<Tile_NumberAttr>:$static_element,
                        Tile_Global:$global, Variadic<I32>:$coordinates);
   let results = (outs Tile_PlainAsync:$result);
   let assemblyFormat = [{

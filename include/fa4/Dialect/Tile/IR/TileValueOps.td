@@ -102,7 +102,7 @@ def Tile_SubrangeOp : Tile_ValueOp<"subrange", "part", T0T1T2, [AllTypesMatch<["
     Constraints:
     * (C1) the dimension exists.
   }];
-  let arguments = (ins Tile_Global:$global, I64Attr:$dim, I32:$start, I32:$end);
+  let arguments = (ins Tile_Global:$global, Tile_NumberAttr:$dim, I32:$start, I32:$end);
   let results = (outs Tile_Global:$result);
   let assemblyFormat = [{
     $global `dim` `(` $dim `)` `from` $start `to` $end attr-dict `:` type($global)
@@ -171,7 +171,7 @@ def Tile_SliceOp : Tile_ValueOp<"slice", "part", T0T1T2> {
     * (C1) `0 <= begin < end <=` the extent; columns need rank 2;
     * (C2) the result has the operand's element type and the range's shape.
   }];
-  let arguments = (ins Tile_Frag:$operand, Tile_AxisAttr:$axis, I64Attr:$begin, I64Attr:$end);
+  let arguments = (ins Tile_Frag:$operand, Tile_AxisAttr:$axis, Tile_NumberAttr:$begin, Tile_NumberAttr:$end);
   let results = (outs Tile_Frag:$result);
   let assemblyFormat = [{
     $operand `` $axis $begin `to` $end attr-dict `:` type($operand) `->` type($result)
@@ -344,7 +344,7 @@ def Tile_Exp2Op : Tile_ValueOp<"exp2", "p", T0T1T2, [AllTypesMatch<["operand", "
     * (C1) the offset is not negative.
   }];
   let arguments = (ins Tile_F32Frag:$operand, OptionalAttr<Tile_Exp2ShareAttr>:$share,
-                       DefaultValuedAttr<I64Attr, "0">:$columns_from);
+                       DefaultValuedAttr<Tile_NumberAttr, "0">:$columns_from);
   let results = (outs Tile_F32Frag:$result);
   let assemblyFormat = [{
     $operand (`share` `(` $share^ `)`)? (`from` `(` $columns_from^ `)`)? attr-dict `:` type($operand)
