@@ -12,6 +12,8 @@
 #include "Frame.h"
 #include "ThreadLayout.h"
 
+#include "fa4/Dialect/Tile/Transforms/VerifyPlaced.h"
+
 using namespace mlir;
 using namespace fa4;
 using namespace fa4::tile;
@@ -399,7 +401,8 @@ LogicalResult fa4::tile::gpu::checkControl(KernelOp kernel) {
                          "another phase";
     return WalkResult::interrupt();
   });
-  if (phase.wasInterrupted() || failed(checkLaunch(kernel)) || failed(checkRoles(kernel))) {
+  if (phase.wasInterrupted() || failed(verifyAccesses(kernel)) || failed(checkLaunch(kernel)) ||
+      failed(checkRoles(kernel))) {
     return failure();
   }
   Lowering lowering(kernel);

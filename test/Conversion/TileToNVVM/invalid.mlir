@@ -275,3 +275,15 @@ tile.kernel @unpacked(%x: bf16, %nt: i32) target(#fa4.target<"sm_90a">) schedule
     %f = tile.issue_mma a(%a) b(@V) : (!a) -> !f
   }
 }
+
+// -----
+
+// A view that does not exist, in a kernel that nobody verified.
+#plan = #fa4.schedule<forward, tile = 128 x 128, stages = 1>
+tile.kernel @no_view(%nt: i32) target(#fa4.target<"sm_100a">) schedule(#plan) {
+  tile.work @work(%t) tiles(%nt : i32) -> (%b) { tile.yield %t : i32 }
+  tile.role @a warps(4) at(0) regs(128) {
+    // expected-error @+1 {{expected a view of the kernel, but got '@X'}}
+    %x = tile.read @X : !tile.frag<128x64xf32, #tile.spread<rows>>
+  }
+}

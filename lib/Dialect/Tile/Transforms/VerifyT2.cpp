@@ -13,6 +13,7 @@
 #include "VerifyPhase.h"
 
 #include "fa4/Dialect/Tile/Transforms/Passes.h"
+#include "fa4/Dialect/Tile/Transforms/VerifyPlaced.h"
 
 namespace fa4::tile {
 #define GEN_PASS_DEF_TILEVERIFYT2
@@ -176,20 +177,24 @@ static LogicalResult verifyAccess(PlacedKernel &placed, Operation *op) {
   return success();
 }
 
+static LogicalResult verifyAccesses(PlacedKernel &placed) {
+  WalkResult result =
+      placed.kernel.walk([&](Operation *op) { return WalkResult(verifyAccess(placed, op)); });
+  return failure(result.wasInterrupted());
+}
+
+LogicalResult fa4::tile::verifyAccesses(KernelOp kernel) {
+  PlacedKernel placed(kernel);
+  return ::verifyAccesses(placed);
+}
+
 static LogicalResult verifyKernel(KernelOp kernel) {
   if (failed(verifyTopLevel(kernel))) {
     return failure();
   }
   PlacedKernel placed(kernel);
-  if (failed(verifyPlacement(placed))) {
-    return failure();
-  }
-  WalkResult result =
-      kernel.walk([&](Operation *op) { return WalkResult(verifyAccess(placed, op)); });
-  if (result.wasInterrupted()) {
-    return failure();
-  }
-  return verifyBarriers(placed);
+  return failure(failed(verifyPlacement(placed)) || failed(::verifyAccesses(placed)) ||
+                 failed(verifyBarriers(placed)));
 }
 
 namespace {
