@@ -115,7 +115,7 @@ static std::string predict(const Case &input, const FreeNumbers &numbers) {
                            causal,
                            numbers.clocksPerTile};
   const GridCost grid =
-      costOfGrid(problem, schedule, block, shape, input.number("multiprocessors"));
+      costOfGrid(problem, schedule, *target, block, shape, input.number("multiprocessors"));
   std::string line = input.text("case");
   for (double clocks : block.clocks) {
     line += llvm::formatv(",{0:F1}", clocks).str();

@@ -31,7 +31,7 @@ static BarrierCounts countBarriers(tile::KernelOp kernel) {
 
 /// q, k and v are the first arguments of a forward kernel; their last extents are
 /// the head dims. Other kernels have no role that runs a softmax.
-static std::optional<BlockCost> predictBlock(tile::KernelOp kernel) {
+static void predict(tile::KernelOp kernel, KernelReport &report) {
   const Schedule &schedule = kernel.getSchedule().getPlan();
   SmallVector<tile::GlobalType> globals;
   for (Type type : kernel.getEntry()->getArgumentTypes()) {
@@ -40,14 +40,24 @@ static std::optional<BlockCost> predictBlock(tile::KernelOp kernel) {
     }
   }
   if (!schedule.findRoleOf("softmax") || globals.size() < 3) {
-    return std::nullopt;
+    return;
   }
   ForwardProblem problem;
   problem.queryKeyDim = globals[0].getBox().back();
   problem.valueDim = globals[2].getBox().back();
   problem.elementBytes = globals[0].getElementType().getIntOrFloatBitWidth() / 8;
   const TargetInfo &target = kernel.getTarget().getInfo();
-  return costOfBlock(problem, schedule, target, estimateInstructions(problem, schedule, target));
+  report.block =
+      costOfBlock(problem, schedule, target, estimateInstructions(problem, schedule, target));
+  // Extents come with the launch: the one for which others publish figures.
+  ForwardShape shape{/*batch=*/4, /*heads=*/16, /*queries=*/8192, /*keys=*/8192};
+  shape.causal = schedule.workOrder == WorkOrder::LongestFirst;
+  const int64_t multiprocessors = unitRates(target).multiprocessors;
+  report.launch = costOfGrid(problem, schedule, target, *report.block, shape, multiprocessors);
+  report.launchName =
+      llvm::formatv("4 x 16 heads, {0} x {1}{2}, {3} multiprocessors", shape.queries, shape.keys,
+                    shape.causal ? " causal" : "", multiprocessors)
+          .str();
 }
 
 static llvm::StringRef describe(WorkKind draw) {
@@ -87,7 +97,7 @@ static KernelReport reportKernel(tile::KernelOp kernel) {
   }
   report.after = countBarriers(kernel);
   report.before = report.after;
-  report.block = predictBlock(kernel);
+  predict(kernel, report);
   return report;
 }
 
@@ -145,6 +155,16 @@ void KernelReport::print(llvm::raw_ostream &os) const {
       "  cost      {0,-20} {1:F0} clocks, set by the {2}: the matrix unit at {3:F1} "
       "% of its peak at most\n",
       "period", block->period, stringifyCostUnit(block->boundBy), 100 * block->matrixShare());
+  os << "  cost      launch               " << launchName << ", of the matrix unit's peak\n";
+  const double matrix = block->matrixShare();
+  auto share = [&](llvm::StringRef what, double part) {
+    os << llvm::formatv("  cost      {0,-20} {1:F1} %\n", what, 100 * part);
+  };
+  share("slower units", launch.blockShare * (1 - matrix));
+  share("hidden scores", (launch.blockShare - launch.usefulShare) * matrix);
+  share("ramps of tiles", launch.rampShare);
+  share("no tile", launch.idleShare);
+  share("left", launch.usefulShare * matrix);
 }
 
 } // namespace fa4::driver

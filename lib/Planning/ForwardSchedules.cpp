@@ -148,7 +148,9 @@ static Schedule makeTmemForward(const ForwardProblem &problem, const TargetInfo 
   if (plan.stages > 1) {
     plan.stagger = {"alpha"};
   }
-  plan.work = WorkKind::StaticPersistent;
+  // Dealt at a fixed stride, tiles of unequal length leave a tenth of the chip idle, more
+  // than a resident CTA saves at the start of each (docs/CostModel.md).
+  plan.work = problem.unevenTiles ? WorkKind::OnePerCluster : WorkKind::StaticPersistent;
   return plan;
 }
 

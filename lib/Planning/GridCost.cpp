@@ -39,7 +39,7 @@ static std::vector<int64_t> blocksOfTiles(const Schedule &schedule, const Forwar
 /// the longest first within each section of heads whose K and V a second-level
 /// cache holds.
 static std::vector<int64_t> dealtTiles(const ForwardProblem &problem, const Schedule &schedule,
-                                       const ForwardShape &shape) {
+                                       const ForwardShape &shape, int64_t sectionBytes) {
   const std::vector<int64_t> one = blocksOfTiles(schedule, shape);
   const int64_t heads = shape.batch * shape.heads;
   int64_t section = 1;
@@ -47,7 +47,7 @@ static std::vector<int64_t> dealtTiles(const ForwardProblem &problem, const Sche
     const int64_t headBytes = shape.keys *
                               (padHeadDim(problem.queryKeyDim) + padHeadDim(problem.valueDim)) *
                               problem.elementBytes;
-    section = std::max<int64_t>(shape.sectionBytes / headBytes, 1);
+    section = std::max<int64_t>(sectionBytes / std::max<int64_t>(headBytes, 1), 1);
   }
   std::vector<int64_t> all;
   for (int64_t first = 0; first < heads; first += section) {
@@ -63,13 +63,13 @@ static std::vector<int64_t> dealtTiles(const ForwardProblem &problem, const Sche
 }
 
 GridCost fa4::costOfGrid(const ForwardProblem &problem, const Schedule &schedule,
-                         const BlockCost &block, const ForwardShape &shape,
-                         int64_t multiprocessors) {
+                         const TargetInfo &target, const BlockCost &block,
+                         const ForwardShape &shape, int64_t multiprocessors) {
   GridCost cost;
   const int64_t ctas = std::max<int64_t>(schedule.ctas, 1);
   const auto workers = static_cast<size_t>(std::max<int64_t>(multiprocessors / ctas, 1));
   const int64_t heads = shape.batch * shape.heads;
-  if (shape.queries <= 0 || shape.keys <= 0 || heads <= 0) {
+  if (shape.queries <= 0 || shape.keys < 0 || heads <= 0) {
     return cost;
   }
   std::priority_queue<double, std::vector<double>, std::greater<>> ends;
@@ -80,7 +80,8 @@ GridCost fa4::costOfGrid(const ForwardProblem &problem, const Schedule &schedule
   const double beside = block.ramp + shape.clocksPerTile;
   double work = 0, ramps = 0;
   size_t number = 0;
-  for (int64_t blocks : dealtTiles(problem, schedule, shape)) {
+  const int64_t sectionBytes = shape.sectionBytes.value_or(target.l2SectionBytes);
+  for (int64_t blocks : dealtTiles(problem, schedule, shape, sectionBytes)) {
     const double clocks = static_cast<double>(blocks) * block.period + beside;
     work += static_cast<double>(blocks) * block.period;
     ramps += beside;

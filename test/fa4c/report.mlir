@@ -17,6 +17,12 @@
 // SM100-NEXT: cost      chain of dependences 1960 clocks
 // SM100-NEXT: cost      tensor memory        196608 bytes
 // SM100-NEXT: cost      period               2048 clocks, set by the matrix unit: the matrix unit at 100.0 % of its peak at most
+// SM100-NEXT: cost      launch               4 x 16 heads, 8192 x 8192, 148 multiprocessors, of the matrix unit's peak
+// SM100-NEXT: cost      slower units         0.0 %
+// SM100-NEXT: cost      hidden scores        0.0 %
+// SM100-NEXT: cost      ramps of tiles       [[RAMPS:[0-9.]+]] %
+// SM100-NEXT: cost      no tile              1.2 %
+// SM100-NEXT: cost      left                 98.2 %
 // SM90: cost      matrix unit          1920 clocks per KV block
 // SM90: cost      period {{.*}}set by the issue
 // SLOW: cost      exp2                 3616 clocks

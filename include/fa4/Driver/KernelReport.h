@@ -52,6 +52,9 @@ struct KernelReport {
   BarrierCounts before, after;
   /// What the cost model expects, of kernels with a softmax.
   std::optional<BlockCost> block;
+  /// And of a launch of them: its name, and what becomes of the clocks of all SMs.
+  std::string launchName;
+  GridCost launch;
 
   void print(llvm::raw_ostream &os) const;
 };

@@ -19,6 +19,7 @@
 #include "llvm/ADT/ArrayRef.h"
 
 #include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -92,8 +93,9 @@ struct ForwardShape {
   bool causal = false;
   /// What a tile takes beside its blocks and ramp: its start, first loads, last stores.
   double clocksPerTile = 0;
-  /// K and V of the heads that are dealt together, longest tiles first.
-  int64_t sectionBytes = int64_t{32} << 20;
+  /// K and V of the heads that are dealt together, longest tiles first; without a
+  /// number, what the target's kernels take.
+  std::optional<int64_t> sectionBytes = std::nullopt;
 };
 
 /// One launch on a chip with some number of SMs.
@@ -106,8 +108,9 @@ struct GridCost {
   double blockShare = 0, usefulShare = 0, rampShare = 0, idleShare = 0;
 };
 
-GridCost costOfGrid(const ForwardProblem &problem, const Schedule &schedule, const BlockCost &block,
-                    const ForwardShape &shape, int64_t multiprocessors);
+GridCost costOfGrid(const ForwardProblem &problem, const Schedule &schedule,
+                    const TargetInfo &target, const BlockCost &block, const ForwardShape &shape,
+                    int64_t multiprocessors);
 
 } // namespace fa4
 

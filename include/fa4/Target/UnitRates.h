@@ -28,6 +28,8 @@ struct UnitRates {
   /// What one warp of a scheduler can use of that by itself, instruction after
   /// instruction.
   double warpIssueBesideMma = 1;
+  /// SMs of the part that launches are predicted for.
+  int64_t multiprocessors = 0;
 };
 
 UnitRates unitRates(const TargetInfo &target);

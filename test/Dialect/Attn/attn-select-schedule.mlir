@@ -6,7 +6,7 @@
 !q = tensor<1x1024x8x128xbf16>
 
 // CHECK-LABEL: func.func @blackwell
-// CHECK: schedule(#fa4.schedule<forward, tile = 128 x 128, stages = 2, ctas = 1, work = static_persistent<longest_first>,
+// CHECK: schedule(#fa4.schedule<forward, tile = 128 x 128, stages = 2, ctas = 1, work = one_per_cluster<longest_first>,
 // CHECK-SAME: order = [load_v at 1, softmax[0] at 1, rescale[0] at 1, pv[0] at 1, load_k at 0, qk[0] at 0, softmax[1] at 1, rescale[1] at 1, pv[1] at 1, qk[1] at 0],
 // CHECK-SAME: homes = [load_q = smem @q_mem as q, load_k = smem @kv_mem x 3 as k, load_v = smem @kv_mem as v, qk = tmem @sp_mem as s, softmax.0 = tmem @sp_mem column 64 as pa, softmax.1 = tmem @sp_mem column 112 as pb, softmax.2 = smem @stat_mem as alpha, pv = tmem @o_mem as o, finish.0 = smem @out_mem as out],
 // CHECK-SAME: roles = [softmax = {softmax} warps 4 x 2 at 0 regs 192, correction = {rescale, finish} warps 4 at 8 regs 80, mma = {qk, pv} warps 1 at 12 regs 48, store = {store} warps 1 at 13 regs 48, load = {load_q, load_k, load_v} warps 1 at 14 regs 48],

@@ -76,7 +76,7 @@ std::vector<RoleCost> countsOf(llvm::StringRef impl, int64_t headDim, bool causa
   for (const Row &row : readCounts()) {
     for (RoleCost &role : roles) {
       if (row.impl == impl && row.headDim == headDim && row.causal == (causal ? 1 : 0) &&
-          row.role == role.role && row.metric != "all") {
+          row.ctas == schedule.ctas && row.role == role.role && row.metric != "all") {
         add(role.counts, row.metric, row.value);
       }
     }
@@ -114,7 +114,8 @@ double predictTflops(llvm::StringRef impl, const ForwardProblem &problem,
   ForwardShape shape{4, 16, 8192, 8192, causal};
   // FlashAttention-4 takes the power of two of heads below 50 MiB: eight of either kind.
   shape.sectionBytes = 8 * shape.keys * (problem.queryKeyDim + problem.valueDim) * 2;
-  const GridCost grid = costOfGrid(problem, schedule, block, shape, b200Multiprocessors);
+  const GridCost grid =
+      costOfGrid(problem, schedule, blackwell(), block, shape, b200Multiprocessors);
   return grid.flops / (grid.clocks / (b200Gigahertz * efficiency)) / 1e3;
 }
 
@@ -260,18 +261,19 @@ TEST(CostModel, FasterUnitsNeverHurt) {
 TEST(CostModel, GridsSpendAllClocks) {
   const ForwardProblem problem{128, 128, 2, true};
   for (WorkKind work : {WorkKind::StaticPersistent, WorkKind::OnePerCluster, WorkKind::Dynamic}) {
-    for (int64_t keys : {1, 128, 1000, 8192}) {
+    for (int64_t keys : {0, 1, 128, 1000, 8192}) {
       for (bool causal : {false, true}) {
         Schedule schedule = scheduleFor(problem, blackwell());
         schedule.work = work;
         const BlockCost block = costOf(problem, schedule, blackwell());
-        const GridCost grid = costOfGrid(problem, schedule, block, {3, 5, keys, keys, causal}, 7);
+        const ForwardShape shape{3, 5, std::max<int64_t>(keys, 1), keys, causal};
+        const GridCost grid = costOfGrid(problem, schedule, blackwell(), block, shape, 7);
         EXPECT_NEAR(grid.blockShare + grid.rampShare + grid.idleShare, 1.0, 1e-9);
         EXPECT_GE(grid.idleShare, -1e-9);
         EXPECT_LE(grid.usefulShare, grid.blockShare + 1e-9);
         EXPECT_GE(grid.clocks, block.period);
         // More SMs are never slower.
-        EXPECT_LE(costOfGrid(problem, schedule, block, {3, 5, keys, keys, causal}, 14).clocks,
+        EXPECT_LE(costOfGrid(problem, schedule, blackwell(), block, shape, 14).clocks,
                   grid.clocks * (1 + 1e-12));
       }
     }
@@ -282,7 +284,40 @@ TEST(CostModel, NothingToDo) {
   const ForwardProblem problem{128, 128};
   const Schedule schedule = scheduleFor(problem, blackwell());
   const BlockCost block = costOf(problem, schedule, blackwell());
-  EXPECT_EQ(costOfGrid(problem, schedule, block, {0, 16, 128, 128, false}, 148).clocks, 0);
+  EXPECT_EQ(costOfGrid(problem, schedule, blackwell(), block, {0, 16, 128, 128, false}, 148).clocks,
+            0);
+  // Without keys each tile still runs one block, which is hidden.
+  const ForwardProblem causal{128, 128, 2, /*unevenTiles=*/true};
+  const GridCost none = costOfGrid(causal, scheduleFor(causal, blackwell()), blackwell(), block,
+                                   {1, 16, 512, 0, true}, 148);
+  EXPECT_GE(none.clocks, block.period);
+  EXPECT_EQ(none.usefulShare, 0);
+}
+
+/// What the planner chooses is what the model finds best for launches that fill the chip.
+TEST(CostModel, SelectionAgrees) {
+  for (bool uneven : {false, true}) {
+    for (int64_t dim : {64, 128}) {
+      const ForwardProblem problem{dim, dim, 2, uneven};
+      const Schedule chosen = scheduleFor(problem, blackwell());
+      const BlockCost block = costOf(problem, chosen, blackwell());
+      auto clocks = [&](WorkKind work, const ForwardShape &shape) {
+        Schedule schedule = chosen;
+        schedule.work = work;
+        return costOfGrid(problem, schedule, blackwell(), block, shape, b200Multiprocessors).clocks;
+      };
+      for (int64_t length : {2048, 4096, 8192, 16384}) {
+        const ForwardShape shape{32768 / length, 2048 / dim, length, length, uneven};
+        for (WorkKind work : {WorkKind::StaticPersistent, WorkKind::OnePerCluster}) {
+          EXPECT_LE(clocks(chosen.work, shape), clocks(work, shape) * (1 + 1e-12)) << length;
+        }
+      }
+      // Pairs of CTAs halve what the operands of the block cost, which bounds nothing.
+      Schedule pairs = chosen;
+      pairs.ctas = 2;
+      EXPECT_EQ(costOf(problem, pairs, blackwell()).period, block.period);
+    }
+  }
 }
 
 } // namespace
