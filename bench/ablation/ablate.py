@@ -18,6 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "bench/cost"))
 import compare  # noqa: E402
 import loops  # noqa: E402
+from schedules import chosen, clause, drop  # noqa: E402
 
 QUERIES, KEYS, HEADS = 390, 520, 2
 MODULE = """module attributes {{fa4.target = #fa4.target<"{chip}">}} {{
@@ -34,19 +35,6 @@ MODULE = """module attributes {{fa4.target = #fa4.target<"{chip}">}} {{
   }}
 }}
 """
-
-
-def clause(text, name, value=None):
-    """`text` without the clause `name = […]`, or with another value."""
-    pattern = rf", {name} = (\[.*?\]|<.*?>|[^,>]+)(?=, \w+ = |$)"
-    assert re.search(pattern, text), f"expected a clause {name} in {text}"
-    return re.sub(pattern, f", {name} = {value}" if value else "", text)
-
-
-def drop(text, *names):
-    for name in names:
-        text = clause(text, name)
-    return text
 
 
 def merged(text):
@@ -83,8 +71,7 @@ def run(command, **options):
 class Kernel:
     def __init__(self, options, chip, head_dim):
         self.options, self.chip, self.head_dim = options, chip, head_dim
-        text = run([options.fa4c, f"--target={chip}", "--emit=tile-t0", self.write("default", None)], check=True).stdout
-        self.schedule = re.search(r"#fa4\.schedule<(.*)>\n", text)[1]
+        self.schedule = chosen(options.fa4c, chip, self.write("default", None))
 
     def write(self, name, schedule):
         file = self.options.work / f"{self.chip}-d{self.head_dim}-{name.replace(' ', '-').replace('/', '-')}.mlir"

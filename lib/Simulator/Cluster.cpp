@@ -15,6 +15,7 @@
 #include "Races.h"
 #include "TensorMemory.h"
 #include "TimelineRecorder.h"
+#include "fa4/Simulator/ExecutionCounts.h"
 
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
@@ -481,6 +482,11 @@ bool Cluster::finishCta(Cta &cta) {
   event();
   if (timeline) {
     timeline->finish(cta);
+  }
+  if (ExecutionCounts *counts = grid.options.counts) {
+    for (const Warp &w : cta.warps) {
+      counts->add(*w.kernel, cta.rank, w.index, w.executed);
+    }
   }
   for (const auto &op : engine.ops()) {
     if (op->issuer->cta == &cta && op->readsShared()) {

@@ -107,8 +107,9 @@ public:
   llvm::SmallVector<Join, 4> joins;
   unsigned current = 0;
   uint64_t instructions = 0;
-  uint32_t registerCount = 0; ///< setmaxnreg state
-  bool carry[warpLanes] = {}; ///< add.cc and friends
+  std::vector<uint64_t> executed; ///< per instruction; empty unless counts are wanted
+  uint32_t registerCount = 0;     ///< setmaxnreg state
+  bool carry[warpLanes] = {};     ///< add.cc and friends
   const Inst *lastSetMaxReg = nullptr;
   uint32_t setMaxRegCount = 0;
   /// Cluster barrier generation after which each lane may pass.

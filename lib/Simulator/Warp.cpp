@@ -45,6 +45,9 @@ void Warp::start(Cta &owner, unsigned warpIndex, uint8_t *registerFile, uint32_t
   uint64_t mine = std::min<uint64_t>(warpLanes, threads - uint64_t(warpIndex) * warpLanes);
   live = mine == warpLanes ? allLanes : (LaneMask(1) << mine) - 1;
   registerCount = grid->launchRegisters;
+  if (grid->options.counts) {
+    executed.resize(kernel->code.size());
+  }
   if (grid->races && kernel->usesWgmma) {
     unfenced.resize(kernel->registerBytes / slotBytes);
   }
@@ -143,6 +146,7 @@ Warp::RunResult Warp::run(unsigned fragmentIndex) {
   current = fragmentIndex;
   const Inst *code = kernel->code.data();
   const bool randomly = grid->options.policy == Policy::Random;
+  uint64_t *counts = executed.empty() ? nullptr : executed.data();
   bool resumed;
   {
     Fragment &f = fragments[current];
@@ -164,6 +168,9 @@ Warp::RunResult Warp::run(unsigned fragmentIndex) {
         return RunResult::Stopped;
       }
       if (lanes == 0) {
+        if (counts) {
+          ++counts[pc];
+        }
         ++pc;
         ++instructions;
         continue;
@@ -180,6 +187,9 @@ Warp::RunResult Warp::run(unsigned fragmentIndex) {
       }
     }
     ++instructions;
+    if (__builtin_expect(counts != nullptr, 0)) {
+      ++counts[pc];
+    }
     Step step = i.exec(*this, i, lanes);
     if (__builtin_expect(resumed, 0)) {
       resumed = false;
@@ -206,6 +216,9 @@ Warp::RunResult Warp::run(unsigned fragmentIndex) {
       continue;
     case Step::Block: {
       --instructions;
+      if (counts) {
+        --counts[pc];
+      }
       bool ranBefore = instructions != first;
       save();
       Fragment &f = fragments[current];

@@ -12,12 +12,15 @@
 #include "BareLaunch.h"
 #include "BundleLaunch.h"
 #include "TimelineFile.h"
+#include "fa4/Simulator/ExecutionCounts.h"
 
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/ToolOutputFile.h"
 #include "llvm/Support/WithColor.h"
 
 #include <chrono>
@@ -108,6 +111,11 @@ static cl::opt<std::string>
                  cl::desc("Write what happens as a trace for Chrome, Perfetto or fa4-explain; its "
                           "times are steps of the simulator, not of a GPU"),
                  cl::value_desc("file.json"), cl::cat(category));
+static cl::opt<std::string>
+    countsFile("counts",
+               cl::desc("Write how often each warp executed each PTX instruction: kernel, rank of "
+                        "the CTA in its cluster, warp, line, opcode, number"),
+               cl::value_desc("file.csv"), cl::cat(category));
 static cl::opt<bool> checkOnly("check", cl::desc("Load every entry and stop"), cl::cat(category));
 static cl::opt<bool> printOnly("print", cl::desc("Print the module as parsed and stop"),
                                cl::cat(category));
@@ -290,6 +298,18 @@ static Error runBundle(const runtime::Bundle &bundle, sim::Program &program, con
   return Error::success();
 }
 
+static Error writeCounts(const sim::ExecutionCounts &counts) {
+  std::error_code code;
+  ToolOutputFile output(countsFile, code, sys::fs::OF_None);
+  if (code) {
+    return createStringError("expected '" + countsFile +
+                             "' to be writable, but got: " + code.message());
+  }
+  counts.writeCsv(output.os());
+  output.keep();
+  return Error::success();
+}
+
 static std::string textOf(const sim::FaultLog &log) {
   std::string text;
   raw_string_ostream stream(text);
@@ -375,9 +395,11 @@ int main(int argc, char **argv) {
   auto runOnce = [&](const Run &run) {
     return bundle ? runBundle(*bundle, **program, run) : runBare(**program, run);
   };
-  if (orders != 0 && !timelineFile.empty()) {
-    return unusable(createStringError("expected --timeline without --orders, but got both; run the "
-                                      "one order with --schedule-seed"));
+  if (orders != 0 && (!timelineFile.empty() || !countsFile.empty())) {
+    StringRef option = timelineFile.empty() ? "--counts" : "--timeline";
+    return unusable(createStringError("expected " + option +
+                                      " without --orders, but got both; run the one order with "
+                                      "--schedule-seed"));
   }
   if (orders != 0) {
     return tryOrders(runOnce);
@@ -385,6 +407,8 @@ int main(int argc, char **argv) {
   sim::Options options = makeOptions();
   sim::Timeline timeline(tool::readNames(bundleFile));
   options.timeline = timelineFile.empty() ? nullptr : &timeline;
+  sim::ExecutionCounts counts;
+  options.counts = countsFile.empty() ? nullptr : &counts;
   sim::FaultLog log;
   sim::Statistics stats;
   Stopwatch watch;
@@ -398,6 +422,11 @@ int main(int argc, char **argv) {
   }
   if (options.timeline) {
     if (Error e = tool::writeTimeline(timelineFile, timeline)) {
+      return unusable(std::move(e));
+    }
+  }
+  if (options.counts) {
+    if (Error e = writeCounts(counts)) {
       return unusable(std::move(e));
     }
   }

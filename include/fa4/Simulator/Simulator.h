@@ -24,6 +24,8 @@
 
 namespace fa4::sim {
 
+class ExecutionCounts;
+
 /// How warps and engines are interleaved.
 enum class Policy : uint8_t {
   RunToBlock, ///< a warp runs until it must wait; engines when nothing else can
@@ -40,12 +42,13 @@ struct Options {
   uint64_t instructionBudget = uint64_t(1) << 36;
   /// Clusters that one worker may keep in flight when all of its others wait.
   unsigned resident = 8;
-  bool tmemBaseZero = false;    ///< allocations start at column 0 when they can
-  bool spuriousTryWait = false; ///< try_wait may fail although the phase is complete
-  bool pipeIsa = false;         ///< only the ISA's pairs of tcgen05 operations are ordered
-  bool strictTensor = true;     ///< races: tcgen05 takes its fences and wait::ld
-  bool races = false;           ///< look for unordered accesses; one worker thread
-  Timeline *timeline = nullptr; ///< gets what happens, if there is one; one worker thread
+  bool tmemBaseZero = false;         ///< allocations start at column 0 when they can
+  bool spuriousTryWait = false;      ///< try_wait may fail although the phase is complete
+  bool pipeIsa = false;              ///< only the ISA's pairs of tcgen05 operations are ordered
+  bool strictTensor = true;          ///< races: tcgen05 takes its fences and wait::ld
+  bool races = false;                ///< look for unordered accesses; one worker thread
+  Timeline *timeline = nullptr;      ///< gets what happens, if there is one; one worker thread
+  ExecutionCounts *counts = nullptr; ///< gets how often each instruction ran, if there is one
   /// Called from worker threads with finished and total clusters.
   std::function<void(uint64_t, uint64_t)> progress;
 };
