@@ -287,3 +287,14 @@ tile.kernel @no_view(%nt: i32) target(#fa4.target<"sm_100a">) schedule(#plan) {
     %x = tile.read @X : !tile.frag<128x64xf32, #tile.spread<rows>>
   }
 }
+
+// -----
+
+#plan = #fa4.schedule<forward, tile = 128 x 128, stages = 1>
+tile.kernel @no_barrier(%nt: i32) target(#fa4.target<"sm_100a">) schedule(#plan) {
+  tile.work @work(%t) tiles(%nt : i32) -> (%b) { tile.yield %t : i32 }
+  tile.role @a warps(1) at(0) regs(128) {
+    // expected-error @+1 {{expected a barrier of the kernel, but got '@work'}}
+    tile.named.sync @work
+  }
+}

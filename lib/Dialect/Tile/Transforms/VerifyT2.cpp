@@ -183,9 +183,40 @@ static LogicalResult verifyAccesses(PlacedKernel &placed) {
   return failure(result.wasInterrupted());
 }
 
+/// Every symbol that an op of the kernel names is one of the kernel, of the kind that the
+/// attribute holds.
+static LogicalResult verifyNames(PlacedKernel &placed) {
+  SymbolTable symbols(placed.kernel);
+  auto verify = [&](Operation *op, NamedAttribute attribute) -> LogicalResult {
+    auto name = dyn_cast<FlatSymbolRefAttr>(attribute.getValue());
+    if (!name) {
+      return success();
+    }
+    StringRef kind = attribute.getName();
+    Operation *named = symbols.lookup(name.getValue());
+    bool ofKind = kind.ends_with("view")                ? isa_and_nonnull<ViewOp>(named)
+                  : isa<NamedArriveOp, NamedSyncOp>(op) ? isa_and_nonnull<NamedBarrierOp>(named)
+                  : kind == "barrier"                   ? isa_and_nonnull<BarrierOp>(named)
+                  : kind == "after"                     ? isa_and_nonnull<NamedBarrierOp>(named)
+                                                        : named != nullptr;
+    return ofKind ? success()
+                  : op->emitOpError() << "expected a " << kind << " of the kernel, but got '"
+                                      << name << "'"; // T2.A
+  };
+  WalkResult result = placed.kernel.walk([&](Operation *op) {
+    for (NamedAttribute attribute : op->getAttrDictionary()) {
+      if (op != placed.kernel && failed(verify(op, attribute))) {
+        return WalkResult::interrupt();
+      }
+    }
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
 LogicalResult fa4::tile::verifyAccesses(KernelOp kernel) {
   PlacedKernel placed(kernel);
-  return ::verifyAccesses(placed);
+  return failure(failed(verifyNames(placed)) || failed(::verifyAccesses(placed)));
 }
 
 static LogicalResult verifyKernel(KernelOp kernel) {

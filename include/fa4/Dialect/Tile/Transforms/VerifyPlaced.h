@@ -16,8 +16,8 @@
 
 namespace fa4::tile {
 
-/// T2.A: accesses name views of the kernel, elements and slots that those have, and tiles
-/// of their shape. Errors stand at the access.
+/// T2.A: ops name views, barriers and roles that the kernel has, and accesses elements,
+/// slots and tiles that their views have. Errors stand at the op.
 mlir::LogicalResult verifyAccesses(KernelOp kernel);
 
 } // namespace fa4::tile
