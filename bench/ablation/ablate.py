@@ -50,7 +50,7 @@ def merged(text):
 TECHNIQUES = {
     "all": lambda s: s,
     "two Q stages": lambda s: drop(s, "order", "homes", "roles", "stagger").replace("stages = 2", "stages = 1"),
-    "P in parts": lambda s: drop(s, "homes", "split_p", "grain"),
+    "P in parts": lambda s: clause(clause(drop(s, "homes"), "split_p", "[]"), "grain", "[]"),
     "correction role": merged,
     "lazy rescale": lambda s: drop(s, "rescale_log2_threshold"),
     "polynomial exp2": lambda s: drop(s, "exp2"),

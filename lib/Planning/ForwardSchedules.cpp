@@ -12,6 +12,7 @@
 
 #include "ForwardSchedules.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace fa4;
@@ -48,6 +49,12 @@ static int64_t launchRegisters(const TargetInfo &target, int64_t warpgroups) {
 // Results in tensor memory
 //===----------------------------------------------------------------------===//
 
+/// Whether the factor of a row's scale goes from one role to another.
+static bool handsFactorOver(const Schedule &plan) {
+  const Role *softmax = plan.findRoleOf("softmax");
+  return !softmax || softmax != plan.findRoleOf("rescale");
+}
+
 /// P of a stage lies over the upper half of its scores, which 16-bit elements
 /// fill exactly, unless the chip does not order the instructions that make this
 /// safe; then it has its own columns.
@@ -72,7 +79,9 @@ static std::vector<Home> makeTmemHomes(const TargetInfo &target, const Schedule 
                              1, column));
     column += part / 2; // two 16-bit elements to a column
   }
-  homes.push_back(inMemory("softmax", result, "alpha", HomeSpace::Smem, "stat_mem"));
+  if (handsFactorOver(plan)) {
+    homes.push_back(inMemory("softmax", result, "alpha", HomeSpace::Smem, "stat_mem"));
+  }
   homes.push_back(inMemory("pv", std::nullopt, "o", HomeSpace::Tmem, "o_mem"));
   homes.push_back(
       inMemory("finish", 0, "out", HomeSpace::Smem, variant.outputOverQuery ? "q_mem" : "out_mem"));
@@ -119,13 +128,7 @@ static void addTmemRoles(const TargetInfo &target, Schedule &plan) {
                 Role{"load", {"load_q", "load_k", "load_v"}, 1, 1, next + 2, others}};
 }
 
-static Schedule makeTmemForward(const ForwardProblem &problem, const TargetInfo &target,
-                                Schedule plan) {
-  // Matrix work on the first three quarters of P starts while the last is made.
-  const int64_t first = plan.tileColumns / 4 * 3 / 16 * 16;
-  if (first > 0 && plan.tileColumns - first >= 16) {
-    plan.splitP = {first, plan.tileColumns - first};
-  }
+static void orderTmem(Schedule &plan) {
   for (int64_t s = 0; s < plan.stages; ++s) {
     if (s == 0) {
       plan.order.push_back(at("load_v", std::nullopt, 1));
@@ -138,20 +141,56 @@ static Schedule makeTmemForward(const ForwardProblem &problem, const TargetInfo 
     }
     plan.order.push_back(at("qk", s, 0));
   }
-  plan.exp2 = chooseExp2(problem, target, plan.tileColumns);
-  addTmemRoles(target, plan);
-  if (plan.splitP.size() > 1) {
+}
+
+/// How the row's factor and the last part of P travel, as far as they do under those names.
+static void connectTmem(Schedule &plan) {
+  auto named = [&](llvm::StringRef name) {
+    return llvm::find_if(plan.homes, [&](const Home &home) { return home.name == name; });
+  };
+  if (plan.isOpen(Clause::Grain) && named("pb") != plan.homes.end()) {
     plan.grain = {GrainEntry{"pb", ChannelHalf::Full, ArrivalGrain::Warp}};
   }
-  plan.via = {ViaEntry{"alpha", ChannelHalf::Full, /*perWarp=*/true}};
-  plan.earlyAcquire = {"alpha"};
-  if (plan.stages > 1) {
+  auto factor = named("alpha");
+  if (factor == plan.homes.end() || !handsFactorOver(plan)) {
+    return;
+  }
+  if (plan.isOpen(Clause::Via) && factor->slots == 1) { // a named barrier has one slot
+    plan.via = {ViaEntry{"alpha", ChannelHalf::Full, /*perWarp=*/true}};
+  }
+  if (plan.isOpen(Clause::EarlyAcquire)) {
+    plan.earlyAcquire = {"alpha"};
+  }
+  if (plan.isOpen(Clause::Stagger) && plan.stages > 1) {
     plan.stagger = {"alpha"};
   }
-  // Dealt at a fixed stride, tiles of unequal length leave a tenth of the chip idle, more
-  // than a resident CTA saves at the start of each (docs/CostModel.md).
-  plan.work = problem.unevenTiles ? WorkKind::OnePerCluster : WorkKind::StaticPersistent;
-  return plan;
+}
+
+static void makeTmemForward(const ForwardProblem &problem, const TargetInfo &target,
+                            const ForwardVariant &variant, Schedule &plan) {
+  // Matrix work on the first three quarters of P starts while the last is made.
+  const int64_t first = plan.tileColumns / 4 * 3 / 16 * 16;
+  if (plan.isOpen(Clause::SplitP) && first > 0 && plan.tileColumns - first >= 16) {
+    plan.splitP = {first, plan.tileColumns - first};
+  }
+  if (plan.isOpen(Clause::Order)) {
+    orderTmem(plan);
+  }
+  if (plan.isOpen(Clause::Exp2)) {
+    plan.exp2 = chooseExp2(problem, target, plan.tileColumns);
+  }
+  if (plan.isOpen(Clause::Roles)) {
+    addTmemRoles(target, plan);
+  }
+  if (plan.isOpen(Clause::Homes)) {
+    plan.homes = makeTmemHomes(target, plan, variant);
+  }
+  connectTmem(plan);
+  if (plan.isOpen(Clause::Work)) {
+    // Dealt at a fixed stride, tiles of unequal length leave a tenth of the chip idle, more
+    // than a resident CTA saves at the start of each (docs/CostModel.md).
+    plan.work = problem.unevenTiles ? WorkKind::OnePerCluster : WorkKind::StaticPersistent;
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -168,7 +207,7 @@ static std::vector<Home> makeRegisterHomes(const ForwardVariant &variant) {
           inMemory("finish", 0, "out", HomeSpace::Smem, "q_mem")};
 }
 
-static Schedule makeRegisterForward(const TargetInfo &target, Schedule plan) {
+static void orderRegisters(Schedule &plan) {
   for (int64_t s = 0; s < plan.stages; ++s) {
     if (s == 0) {
       plan.order.push_back(at("load_k", std::nullopt, 0));
@@ -181,6 +220,9 @@ static Schedule makeRegisterForward(const TargetInfo &target, Schedule plan) {
     plan.order.push_back(at("softmax", s, 0));
     plan.order.push_back(at("rescale", s, 0));
   }
+}
+
+static void addRegisterRoles(const TargetInfo &target, Schedule &plan) {
   // Consumers get all that the loading warpgroup does not need.
   const int64_t pool = launchRegisters(target, plan.stages + 1) * (plan.stages + 1);
   const int64_t consumer =
@@ -199,33 +241,61 @@ static Schedule makeRegisterForward(const TargetInfo &target, Schedule plan) {
                      warpsPerGroup,
                      consumer},
                 Role{"load", {"load_q", "load_k", "load_v"}, 1, 1, 0, load}};
-  plan.grain = {GrainEntry{"k", ChannelHalf::Empty, ArrivalGrain::Warp},
-                GrainEntry{"v", ChannelHalf::Empty, ArrivalGrain::Warp},
-                GrainEntry{"q", ChannelHalf::Empty, ArrivalGrain::Lane}};
-  if (plan.stages > 1) {
-    plan.turn = {"qk", "pv"};
-  }
-  // Measured on an H200: one CTA per tile beats a resident grid (docs/Targets.md).
-  plan.work = WorkKind::OnePerCluster;
-  return plan;
 }
 
-std::vector<Home> fa4::makeForwardHomes(const TargetInfo &target, const Schedule &schedule,
-                                        const ForwardVariant &variant) {
-  return target.hasTensorMemory() ? makeTmemHomes(target, schedule, variant)
-                                  : makeRegisterHomes(variant);
+static void makeRegisterForward(const TargetInfo &target, const ForwardVariant &variant,
+                                Schedule &plan) {
+  if (plan.isOpen(Clause::Order)) {
+    orderRegisters(plan);
+  }
+  if (plan.isOpen(Clause::Roles)) {
+    addRegisterRoles(target, plan);
+  }
+  if (plan.isOpen(Clause::Homes)) {
+    plan.homes = makeRegisterHomes(variant);
+  }
+  if (plan.isOpen(Clause::Grain)) {
+    auto returnSlots = [&](llvm::StringRef channel, ArrivalGrain grain) {
+      if (llvm::any_of(plan.homes, [&](const Home &home) { return home.name == channel; })) {
+        plan.grain.push_back(GrainEntry{channel.str(), ChannelHalf::Empty, grain});
+      }
+    };
+    returnSlots("k", ArrivalGrain::Warp);
+    returnSlots("v", ArrivalGrain::Warp);
+    returnSlots("q", ArrivalGrain::Lane);
+  }
+  const Role *products = plan.findRoleOf("qk");
+  if (plan.isOpen(Clause::Turn) && products && products->replicas > 1 && products->runs("pv")) {
+    plan.turn = {"qk", "pv"};
+  }
+  if (plan.isOpen(Clause::Work)) {
+    // Measured on an H200: one CTA per tile beats a resident grid (docs/Targets.md).
+    plan.work = WorkKind::OnePerCluster;
+  }
 }
 
 Schedule fa4::makeForward(const ForwardProblem &problem, const TargetInfo &target,
-                          const ForwardVariant &variant) {
-  Schedule plan;
+                          const ForwardVariant &variant, const Schedule &wanted) {
+  Schedule plan = wanted;
   plan.tileRows = variant.tile.rows;
   plan.tileColumns = variant.tile.columns;
   plan.stages = variant.tile.stages;
-  plan.workOrder = problem.unevenTiles ? WorkOrder::LongestFirst : WorkOrder::InOrder;
-  plan.rescaleLog2Threshold = rescaleThreshold;
-  plan = target.hasTensorMemory() ? makeTmemForward(problem, target, std::move(plan))
-                                  : makeRegisterForward(target, std::move(plan));
-  plan.homes = makeForwardHomes(target, plan, variant);
+  if (plan.isOpen(Clause::Work)) {
+    plan.workOrder = problem.unevenTiles ? WorkOrder::LongestFirst : WorkOrder::InOrder;
+  }
+  if (plan.isOpen(Clause::Rescale)) {
+    plan.rescaleLog2Threshold = rescaleThreshold;
+  }
+  if (target.hasTensorMemory()) {
+    makeTmemForward(problem, target, variant, plan);
+  } else {
+    makeRegisterForward(target, variant, plan);
+  }
+  if (plan.isOpen(Clause::Roles) && plan.ctas == 2) { // F2: one CTA of a pair issues for both
+    for (Role &role : plan.roles) {
+      role.ctas = role.runs("qk") ? RoleCtas::Leader : RoleCtas::Both;
+    }
+  }
+  plan.open = 0;
   return plan;
 }

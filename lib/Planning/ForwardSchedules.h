@@ -11,6 +11,13 @@
 
 namespace fa4 {
 
+/// A schedule that leaves everything to the planner.
+inline Schedule makeOpenSchedule() {
+  Schedule schedule;
+  schedule.open = kAllClauses;
+  return schedule;
+}
+
 /// What distinguishes variants of one tile.
 struct ForwardVariant {
   TileChoice tile;
@@ -20,13 +27,10 @@ struct ForwardVariant {
   bool outputOverQuery = false;
 };
 
-/// The schedule of a variant, complete, whether or not it fits.
+/// The schedule of a variant, complete, whether or not it fits: what `wanted` states
+/// besides the tile, and for its open clauses what goes with that.
 Schedule makeForward(const ForwardProblem &problem, const TargetInfo &target,
-                     const ForwardVariant &variant);
-
-/// The homes that go with the stages and parts of P of `schedule`.
-std::vector<Home> makeForwardHomes(const TargetInfo &target, const Schedule &schedule,
-                                   const ForwardVariant &variant);
+                     const ForwardVariant &variant, const Schedule &wanted);
 
 } // namespace fa4
 

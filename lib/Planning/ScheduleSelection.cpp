@@ -57,16 +57,17 @@ static void predict(const ForwardProblem &problem, const TargetInfo &target,
   choice.boundBy = exp2 > matrix ? "exp2" : matrix > mma ? "shared memory" : "matrix unit";
 }
 
-std::optional<ScheduleChoice> fa4::buildForward(const ForwardProblem &problem,
-                                                const TargetInfo &target, const TileChoice &tile,
-                                                std::string &violation) {
+/// The schedule of `tile` with all that `wanted` states and the deepest ring that fits.
+static std::optional<ScheduleChoice> build(const ForwardProblem &problem, const TargetInfo &target,
+                                           const TileChoice &tile, const Schedule &wanted,
+                                           std::string &violation) {
   // Staging o apart lets the next tile load q early, so it comes first; a deep
   // ring is worth more than a second buffer only when two slots do not fit.
   const int64_t rings = target.hasTensorMemory() ? 1 : 2;
   for (bool outputOverQuery : {false, true}) {
     for (int64_t slots = maxRingSlots / rings; slots >= minRingSlots; --slots) {
       ScheduleChoice choice;
-      choice.schedule = makeForward(problem, target, {tile, slots, outputOverQuery});
+      choice.schedule = makeForward(problem, target, {tile, slots, outputOverQuery}, wanted);
       violation = checkSchedule(problem, choice.schedule, target, choice.usage);
       if (violation.empty()) {
         predict(problem, target, choice);
@@ -75,6 +76,12 @@ std::optional<ScheduleChoice> fa4::buildForward(const ForwardProblem &problem,
     }
   }
   return std::nullopt;
+}
+
+std::optional<ScheduleChoice> fa4::buildForward(const ForwardProblem &problem,
+                                                const TargetInfo &target, const TileChoice &tile,
+                                                std::string &violation) {
+  return build(problem, target, tile, makeOpenSchedule(), violation);
 }
 
 /// A stage is a warpgroup's rows: beyond these the registers of a CTA, or the
@@ -108,8 +115,18 @@ static std::vector<TileChoice> enumerateTiles(const TargetInfo &target, int64_t 
   return tiles;
 }
 
-std::optional<ScheduleChoice> fa4::selectForward(const ForwardProblem &problem,
-                                                 const TargetInfo &target, std::string &violation) {
+/// The most stages that are tried unasked: four warpgroups have registers for small blocks
+/// only.
+static int64_t getUsefulStages(const ForwardProblem &problem, const TargetInfo &target) {
+  const bool fewer = !target.hasTensorMemory() && !prefersSquareBlocks(problem, target);
+  return getMaxStages(target) - (fewer ? 1 : 0);
+}
+
+/// The best of `tiles` with all that `wanted` states.
+static std::optional<ScheduleChoice> selectAmong(const ForwardProblem &problem,
+                                                 const TargetInfo &target,
+                                                 const std::vector<TileChoice> &tiles,
+                                                 const Schedule &wanted, std::string &violation) {
   std::optional<ScheduleChoice> best;
   const bool square = prefersSquareBlocks(problem, target);
   // More rows per CTA read K and V less often; wider blocks rescale less often.
@@ -120,10 +137,8 @@ std::optional<ScheduleChoice> fa4::selectForward(const ForwardProblem &problem,
                            square ? -std::max(plan.tileRows, plan.tileColumns) : 0, plan.ctaRows(),
                            plan.tileColumns);
   };
-  // Four warpgroups have registers for small blocks only.
-  const bool fewer = !target.hasTensorMemory() && !square;
-  for (const TileChoice &tile : enumerateTiles(target, getMaxStages(target) - (fewer ? 1 : 0))) {
-    std::optional<ScheduleChoice> choice = buildForward(problem, target, tile, violation);
+  for (const TileChoice &tile : tiles) {
+    std::optional<ScheduleChoice> choice = build(problem, target, tile, wanted, violation);
     if (choice && (!best || rank(*choice) > rank(*best))) {
       best = std::move(choice);
     }
@@ -132,6 +147,12 @@ std::optional<ScheduleChoice> fa4::selectForward(const ForwardProblem &problem,
     violation.clear();
   }
   return best;
+}
+
+std::optional<ScheduleChoice> fa4::selectForward(const ForwardProblem &problem,
+                                                 const TargetInfo &target, std::string &violation) {
+  return selectAmong(problem, target, enumerateTiles(target, getUsefulStages(problem, target)),
+                     makeOpenSchedule(), violation);
 }
 
 std::optional<TileChoice> fa4::nearestForward(const ForwardProblem &problem,
@@ -168,32 +189,37 @@ std::optional<ForwardProblem> fa4::largestHeadDims(const ForwardProblem &problem
   return std::nullopt;
 }
 
+/// The stages that a schedule with its own order or roles has; none if it leaves them open.
+static std::optional<int64_t> statedStages(const Schedule &schedule) {
+  if (!schedule.isOpen(Clause::Stages) || !schedule.order.empty()) {
+    return schedule.stages;
+  }
+  if (const Role *softmax = schedule.findRoleOf("softmax")) {
+    return softmax->replicas;
+  }
+  return std::nullopt;
+}
+
 void fa4::completeForward(const ForwardProblem &problem, const TargetInfo &target,
                           Schedule &schedule) {
-  const TileChoice tile{schedule.tileRows, schedule.tileColumns, schedule.stages};
+  for (auto [clause, isEmpty] : {std::pair<Clause, bool>{Clause::Order, schedule.order.empty()},
+                                 {Clause::Homes, schedule.homes.empty()},
+                                 {Clause::Roles, schedule.roles.empty()}}) {
+    schedule.open |= isEmpty ? static_cast<uint32_t>(clause) : 0;
+  }
+  const std::optional<int64_t> stated = statedStages(schedule);
+  std::vector<TileChoice> tiles;
+  for (int64_t stages = stated ? *stated : getUsefulStages(problem, target);
+       stages >= stated.value_or(1); --stages) {
+    tiles.push_back({schedule.tileRows, schedule.tileColumns, stages});
+  }
   std::string violation;
-  std::optional<ScheduleChoice> built = buildForward(problem, target, tile, violation);
-  ForwardVariant variant{tile, minRingSlots, /*outputOverQuery=*/true};
-  if (built) {
-    if (const Home *ring = built->schedule.findHome("load_k", std::nullopt)) {
-      // A slot of a pair is half as large.
-      variant.ringSlots = std::min(ring->slots * schedule.ctas, maxRingSlots);
-    }
-    variant.outputOverQuery = built->schedule.findHome("finish", 0)->allocation == "q_mem";
+  if (auto choice = selectAmong(problem, target, tiles, schedule, violation)) {
+    schedule = std::move(choice->schedule);
+    return;
   }
-  const Schedule model = makeForward(problem, target, variant);
-  if (schedule.order.empty()) {
-    schedule.order = model.order;
-  }
-  if (schedule.roles.empty()) {
-    schedule.roles = model.roles;
-    for (Role &role : schedule.roles) {
-      if (schedule.ctas == 2) { // F2: one CTA of a pair issues for both
-        role.ctas = role.runs("qk") ? RoleCtas::Leader : RoleCtas::Both;
-      }
-    }
-  }
-  if (schedule.homes.empty()) {
-    schedule.homes = makeForwardHomes(target, schedule, variant);
-  }
+  // The check will say what is wrong with the smallest one.
+  schedule =
+      makeForward(problem, target,
+                  ForwardVariant{tiles.back(), minRingSlots, /*outputOverQuery=*/true}, schedule);
 }

@@ -126,6 +126,6 @@ func.func @unequal(%q: tensor<1x1024x4x64xbf16>, %k: tensor<1x1024x4x64xbf16>,
       schedule(#fa4.schedule<forward, tile = 64 x 32, stages = 3, work = one_per_cluster,
         homes = [load_q = smem @q_mem as q, load_k = smem @k_mem x 2 as k, load_v = smem @v_mem x 3 as v,
                  qk = registers, softmax.0 = registers, pv = registers, finish.0 = smem @q_mem as out],
-        grain = [v.empty = warp]>)
+        grain = [v.empty = warp], turn = []>)
   return %o, %lse : tensor<1x1024x4x64xbf16>, tensor<1x4x1024xf32>
 }

@@ -51,8 +51,8 @@ std::optional<TileChoice> nearestForward(const ForwardProblem &problem, const Ta
 std::optional<ForwardProblem> largestHeadDims(const ForwardProblem &problem,
                                               const TargetInfo &target);
 
-/// Gives a schedule without order, homes or roles those that its tile has by
-/// default; what it states stays.
+/// Plans what a schedule leaves open as if nothing had been asked for: what it states
+/// stays, and nothing is chosen that contradicts it.
 void completeForward(const ForwardProblem &problem, const TargetInfo &target, Schedule &schedule);
 
 } // namespace fa4

@@ -73,18 +73,68 @@ module attributes {fa4.target = #fa4.target<"sm_100a", mma_issue_order = false>}
 
 !q = tensor<1x1024x8x128xbf16>
 
-// A schedule that was asked for is kept, its empty lists are filled in.
+// What is asked for is kept, also where that is nothing; the rest is planned to agree.
 // CHECK-LABEL: func.func @asked
 // CHECK: schedule(#fa4.schedule<forward, tile = 128 x 64, stages = 1, ctas = 1, work = dynamic,
 // CHECK-SAME: order = [load_v at 1, softmax[0] at 1, rescale[0] at 1, pv[0] at 1, load_k at 0, qk[0] at 0]
 // CHECK-SAME: softmax.0 = tmem @sp_mem column 32 as p, softmax.1 = smem @stat_mem as alpha
 // CHECK-SAME: roles = [softmax = {softmax} warps 4 at 0 regs 192
-// CHECK-SAME: exp2 = <degree 5, of 1 columns the last 1, chunks 0 to 9>>)
+// CHECK-SAME: rescale_log2_threshold = 8.000000e+00, exp2 = <degree 5, of 1 columns the last 1, chunks 0 to 9>, early_acquire = [alpha]>)
 // REMARK: kept the schedule that was asked for, tile = 128 x 64, stages = 1
 module attributes {fa4.target = #fa4.target<"sm_100a">} {
   func.func @asked(%q: !q) -> !q {
     %o = attn.forward ins(%q, %q, %q : !q, !q, !q) outs(%q : !q)
-        schedule(#fa4.schedule<forward, tile = 128 x 64, work = dynamic, exp2 = <degree 5, of 1 columns the last 1, chunks 0 to 9>>)
+        schedule(#fa4.schedule<forward, tile = 128 x 64, stages = 1, work = dynamic, split_p = [], via = [],
+                 exp2 = <degree 5, of 1 columns the last 1, chunks 0 to 9>>)
+    return %o : !q
+  }
+}
+
+// -----
+
+!q = tensor<1x1024x8x128xbf16>
+
+// Who asks for a tile gets all else as if he had not asked.
+// CHECK-LABEL: func.func @only_a_tile
+// CHECK: schedule(#fa4.schedule<forward, tile = 128 x 128, stages = 2, ctas = 1, work = [[WORK:[a-z_<>]+]],
+// CHECK-SAME: split_p = [96, 32], rescale_log2_threshold = 8.000000e+00, exp2 = <degree 3, of 16 columns the last 4, chunks 1 to 2>,
+// CHECK-SAME: grain = [pb.full = warp], via = [alpha.full = named per_warp], early_acquire = [alpha], stagger = [alpha]>)
+// CHECK-LABEL: func.func @nothing
+// CHECK: schedule(#fa4.schedule<forward, tile = 128 x 128, stages = 2, ctas = 1, work = [[WORK]],
+// CHECK-SAME: split_p = [96, 32], rescale_log2_threshold = 8.000000e+00, exp2 = <degree 3, of 16 columns the last 4, chunks 1 to 2>,
+// CHECK-SAME: grain = [pb.full = warp], via = [alpha.full = named per_warp], early_acquire = [alpha], stagger = [alpha]>)
+module attributes {fa4.target = #fa4.target<"sm_100a">} {
+  func.func @only_a_tile(%q: !q) -> !q {
+    %o = attn.forward ins(%q, %q, %q : !q, !q, !q) outs(%q : !q) mask [#attn.causal]
+        schedule(#fa4.schedule<forward, tile = 128 x 128>)
+    return %o : !q
+  }
+  func.func @nothing(%q: !q) -> !q {
+    %o = attn.forward ins(%q, %q, %q : !q, !q, !q) outs(%q : !q) mask [#attn.causal]
+    return %o : !q
+  }
+}
+
+// -----
+
+!q = tensor<1x1024x8x64xbf16>
+
+// The planner's order of tiles, lag, grain and turns, but tiles that were asked for.
+// CHECK-LABEL: func.func @tile_of_hopper
+// CHECK: schedule(#fa4.schedule<forward, tile = 64 x 128, stages = {{[23]}}, ctas = 1, work = one_per_cluster<longest_first>,
+// CHECK-SAME: rescale_log2_threshold = 8.000000e+00, grain = [k.empty = warp, v.empty = warp, q.empty = lane], turn = [qk, pv]>)
+// CHECK-LABEL: func.func @resident
+// CHECK: schedule(#fa4.schedule<forward, tile = 64 x 128, stages = 2, ctas = 1, work = static_persistent,
+// CHECK-SAME: grain = [k.empty = warp, v.empty = warp, q.empty = lane], turn = [qk, pv]>)
+module attributes {fa4.target = #fa4.target<"sm_90a">} {
+  func.func @tile_of_hopper(%q: !q) -> !q {
+    %o = attn.forward ins(%q, %q, %q : !q, !q, !q) outs(%q : !q) mask [#attn.causal]
+        schedule(#fa4.schedule<forward, tile = 64 x 128>)
+    return %o : !q
+  }
+  func.func @resident(%q: !q) -> !q {
+    %o = attn.forward ins(%q, %q, %q : !q, !q, !q) outs(%q : !q) mask [#attn.causal]
+        schedule(#fa4.schedule<forward, tile = 64 x 128, stages = 2, work = static_persistent, rescale_log2_threshold = none>)
     return %o : !q
   }
 }

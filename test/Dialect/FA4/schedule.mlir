@@ -54,14 +54,19 @@
            load    = {load_*},  warps 1 at 13, regs 104, ctas both],
   reduce_columns = 8, reduce_depth = 4>
 
-// Defaults: one CTA, a resident grid in order; equal text is one attribute.
-// CHECK: #schedule3 = #fa4.schedule<forward, tile = 16 x 32, stages = 1, ctas = 1, work = static_persistent>
+// Without order, homes and roles a schedule is a wish: what it states is kept, also where
+// that is nothing, the rest is open. Equal text is one attribute.
+// CHECK: #schedule3 = #fa4.schedule<forward, tile = 16 x 32>
 #small = #fa4.schedule<forward, tile = 16 x 32>
+// CHECK: #schedule4 = #fa4.schedule<forward, tile = 16 x 32, stages = 1, ctas = 1, work = static_persistent, split_p = [], rescale_log2_threshold = none, exp2 = none, grain = [], via = [], early_acquire = [], stagger = [], turn = []>
+#bare = #fa4.schedule<forward, turn = [], stagger = [], early_acquire = [], via = [], grain = [], exp2 = none, rescale_log2_threshold = none, split_p = [], work = static_persistent<in_order>, stages = 1, ctas = 1, tile = 16 x 32>
 
 // CHECK: test.a = #schedule, test.b = #schedule1, test.c = #schedule2
 // CHECK: test.d = #schedule3
 // CHECK: test.d = #schedule3
+// CHECK: test.d = #schedule4
 module attributes {test.a = #fwd, test.b = #fwd90, test.c = #bwd} {
   module attributes {test.d = #small} {}
-  module attributes {test.d = #fa4.schedule<forward, work = static_persistent<in_order>, stages = 1, ctas = 1, tile = 16 x 32>} {}
+  module attributes {test.d = #fa4.schedule<forward, tile = 16 x 32>} {}
+  module attributes {test.d = #bare} {}
 }

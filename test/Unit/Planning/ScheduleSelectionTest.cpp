@@ -126,8 +126,78 @@ TEST(ScheduleSelection, CompletionKeepsWhatIsStated) {
   EXPECT_EQ(schedule.roles.size(), 1u);
   EXPECT_EQ(schedule.order.size(), 10u);
   EXPECT_TRUE(schedule.splitP.empty());
+  EXPECT_FALSE(schedule.rescaleLog2Threshold);
   EXPECT_EQ(schedule.findHome("softmax", 0)->column, 32);
-  EXPECT_EQ(schedule.findHome("softmax", 1)->allocation, "stat_mem");
+  // One role needs no factor from another.
+  EXPECT_FALSE(schedule.findHome("softmax", 1));
+  EXPECT_TRUE(schedule.via.empty());
+}
+
+/// A wish for a tile, everything else open.
+Schedule wishFor(const Schedule &tile) {
+  Schedule wish;
+  wish.tileRows = tile.tileRows;
+  wish.tileColumns = tile.tileColumns;
+  wish.open = kAllClauses;
+  return wish;
+}
+
+void state(Schedule &wish, Clause clause) { wish.open &= ~static_cast<uint32_t>(clause); }
+
+TEST(ScheduleSelection, AWishForTheChosenTileIsNoWish) {
+  for (const char *chip : {"sm_100a", "sm_90a"}) {
+    const TargetInfo &target = *lookupTarget(chip);
+    for (int64_t dim : {64, 96, 128, 256}) {
+      for (bool uneven : {false, true}) {
+        const ForwardProblem problem{dim, dim, 2, uneven};
+        const Schedule chosen = selectOrDie(problem, target).schedule;
+        Schedule wish = wishFor(chosen);
+        completeForward(problem, target, wish);
+        EXPECT_TRUE(wish == chosen) << chip << " " << dim;
+        // Asking for what would be chosen anyway, or for another scheduler, changes no more.
+        wish = wishFor(chosen);
+        wish.work = WorkKind::StaticPersistent;
+        state(wish, Clause::Work);
+        completeForward(problem, target, wish);
+        Schedule expected = chosen;
+        expected.work = WorkKind::StaticPersistent;
+        expected.workOrder = WorkOrder::InOrder;
+        EXPECT_TRUE(wish == expected) << chip << " " << dim;
+      }
+    }
+  }
+}
+
+TEST(ScheduleSelection, NothingIsPlannedAgainstAWish) {
+  const TargetInfo &target = *lookupTarget("sm_100a");
+  const ForwardProblem problem{128, 128};
+  const Schedule chosen = selectOrDie(problem, target).schedule;
+  Schedule whole = wishFor(chosen); // P in one part
+  state(whole, Clause::SplitP);
+  completeForward(problem, target, whole);
+  EXPECT_TRUE(whole.splitP.empty());
+  EXPECT_TRUE(whole.grain.empty());
+  EXPECT_EQ(whole.earlyAcquire, chosen.earlyAcquire);
+  Schedule merged = wishFor(chosen); // softmax corrects, too
+  merged.roles = chosen.roles;
+  merged.roles[0].steps = {"softmax", "rescale", "finish"};
+  merged.roles.erase(merged.roles.begin() + 1);
+  state(merged, Clause::Roles);
+  completeForward(problem, target, merged);
+  EXPECT_EQ(merged.stages, 2);
+  EXPECT_TRUE(merged.via.empty() && merged.earlyAcquire.empty() && merged.stagger.empty());
+  EXPECT_FALSE(merged.grain.empty());
+  // Two slots, so no named barrier; beside a ring of eight they fit.
+  const Schedule roomy = selectOrDie({64, 64}, target).schedule;
+  Schedule deep = wishFor(roomy);
+  deep.homes = roomy.homes;
+  for (Home &home : deep.homes) {
+    home.slots = home.name == "alpha" ? 2 : home.name == "k" ? 8 : home.slots;
+  }
+  state(deep, Clause::Homes);
+  completeForward({64, 64}, target, deep);
+  EXPECT_TRUE(deep.via.empty());
+  EXPECT_EQ(deep.stagger, roomy.stagger);
 }
 
 TEST(ScheduleSelection, RandomChips) {

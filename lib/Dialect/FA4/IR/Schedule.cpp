@@ -43,20 +43,20 @@ bool Exp2Share::operator==(const Exp2Share &other) const {
 bool Schedule::operator==(const Schedule &other) const {
   return std::tie(direction, tileRows, tileColumns, stages, ctas, work, workOrder, order, homes,
                   roles, splitP, rescaleLog2Threshold, exp2, grain, via, earlyAcquire, stagger,
-                  turn, reduceColumns, reduceDepth) ==
+                  turn, reduceColumns, reduceDepth, open) ==
          std::tie(other.direction, other.tileRows, other.tileColumns, other.stages, other.ctas,
                   other.work, other.workOrder, other.order, other.homes, other.roles, other.splitP,
                   other.rescaleLog2Threshold, other.exp2, other.grain, other.via,
                   other.earlyAcquire, other.stagger, other.turn, other.reduceColumns,
-                  other.reduceDepth);
+                  other.reduceDepth, other.open);
 }
 
 llvm::hash_code fa4::hash_value(const Schedule &schedule) {
-  llvm::hash_code hash =
-      llvm::hash_combine(schedule.direction, schedule.tileRows, schedule.tileColumns,
-                         schedule.stages, schedule.ctas, schedule.work, schedule.workOrder,
-                         schedule.order.size(), schedule.homes.size(), schedule.roles.size(),
-                         llvm::hash_combine_range(schedule.splitP.begin(), schedule.splitP.end()));
+  llvm::hash_code hash = llvm::hash_combine(
+      schedule.direction, schedule.tileRows, schedule.tileColumns, schedule.stages, schedule.ctas,
+      schedule.work, schedule.workOrder, schedule.open, schedule.order.size(),
+      schedule.homes.size(), schedule.roles.size(),
+      llvm::hash_combine_range(schedule.splitP.begin(), schedule.splitP.end()));
   for (const OrderEntry &entry : schedule.order) {
     hash = llvm::hash_combine(hash, entry.step.name, entry.step.index.value_or(-1), entry.stage);
   }

@@ -4,7 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Prints in one canonical order, without what is at its default. Verifies what
+// Prints in one canonical order: a whole schedule without what is at its default, any
+// other one with all that it states, so that the planner finds it again. Verifies what
 // a schedule promises by itself; what fits a target is the planner's business.
 //
 //===----------------------------------------------------------------------===//
@@ -24,10 +25,11 @@ using namespace fa4;
 // Printing
 //===----------------------------------------------------------------------===//
 
-/// `, name = [a, b]`, or nothing if there is nothing.
+/// `, name = [a, b]`, or nothing if there is nothing to state.
 template <class Range, class Each>
-static void printList(AsmPrinter &printer, StringRef name, const Range &range, Each each) {
-  if (range.empty()) {
+static void printList(AsmPrinter &printer, StringRef name, const Range &range, bool isStated,
+                      Each each) {
+  if (range.empty() && !isStated) {
     return;
   }
   printer << ", " << name << " = [";
@@ -75,43 +77,60 @@ static void printRole(AsmPrinter &printer, const Role &role) {
 
 void ScheduleAttr::print(AsmPrinter &printer) const {
   const Schedule &plan = getPlan();
+  /// Whether the clause must be seen although it says what its absence may say.
+  auto isStated = [&](Clause clause) { return !plan.isWhole() && !plan.isOpen(clause); };
   printer << "<" << nameOf(plan.direction, directionNames) << ", tile = " << plan.tileRows << " x "
-          << plan.tileColumns << ", stages = " << plan.stages << ", ctas = " << plan.ctas
-          << ", work = " << nameOf(plan.work, workNames);
-  if (plan.workOrder != WorkOrder::InOrder) {
-    printer << "<" << nameOf(plan.workOrder, workOrderNames) << ">";
+          << plan.tileColumns;
+  if (!plan.isOpen(Clause::Stages)) {
+    printer << ", stages = " << plan.stages;
   }
-  printList(printer, "order", plan.order, [&](const OrderEntry &entry) {
+  if (!plan.isOpen(Clause::Ctas)) {
+    printer << ", ctas = " << plan.ctas;
+  }
+  if (!plan.isOpen(Clause::Work)) {
+    printer << ", work = " << nameOf(plan.work, workNames);
+    if (plan.workOrder != WorkOrder::InOrder) {
+      printer << "<" << nameOf(plan.workOrder, workOrderNames) << ">";
+    }
+  }
+  printList(printer, "order", plan.order, isStated(Clause::Order), [&](const OrderEntry &entry) {
     printer << entry.step.name;
     if (entry.step.index) {
       printer << "[" << *entry.step.index << "]";
     }
     printer << " at " << entry.stage;
   });
-  printList(printer, "homes", plan.homes, [&](const Home &home) { printHome(printer, home); });
-  printList(printer, "roles", plan.roles, [&](const Role &role) { printRole(printer, role); });
-  printList(printer, "split_p", plan.splitP, [&](int64_t columns) { printer << columns; });
+  printList(printer, "homes", plan.homes, isStated(Clause::Homes),
+            [&](const Home &home) { printHome(printer, home); });
+  printList(printer, "roles", plan.roles, isStated(Clause::Roles),
+            [&](const Role &role) { printRole(printer, role); });
+  printList(printer, "split_p", plan.splitP, isStated(Clause::SplitP),
+            [&](int64_t columns) { printer << columns; });
   if (plan.rescaleLog2Threshold) {
     printer << ", rescale_log2_threshold = ";
     printer.printFloat(APFloat(*plan.rescaleLog2Threshold));
+  } else if (isStated(Clause::Rescale)) {
+    printer << ", rescale_log2_threshold = none";
   }
   if (plan.exp2) {
     printer << ", exp2 = <degree " << plan.exp2->degree << ", of " << plan.exp2->period
             << " columns the last " << plan.exp2->last << ", chunks " << plan.exp2->firstChunk
             << " to " << plan.exp2->lastChunk << ">";
+  } else if (isStated(Clause::Exp2)) {
+    printer << ", exp2 = none";
   }
-  printList(printer, "grain", plan.grain, [&](const GrainEntry &entry) {
+  printList(printer, "grain", plan.grain, isStated(Clause::Grain), [&](const GrainEntry &entry) {
     printer << entry.channel << "." << nameOf(entry.half, halfNames) << " = "
             << nameOf(entry.grain, grainNames);
   });
-  printList(printer, "via", plan.via, [&](const ViaEntry &entry) {
+  printList(printer, "via", plan.via, isStated(Clause::Via), [&](const ViaEntry &entry) {
     printer << entry.channel << "." << nameOf(entry.half, halfNames) << " = named"
             << (entry.perWarp ? " per_warp" : "");
   });
   auto printWord = [&](const std::string &word) { printer << word; };
-  printList(printer, "early_acquire", plan.earlyAcquire, printWord);
-  printList(printer, "stagger", plan.stagger, printWord);
-  printList(printer, "turn", plan.turn, printWord);
+  printList(printer, "early_acquire", plan.earlyAcquire, isStated(Clause::EarlyAcquire), printWord);
+  printList(printer, "stagger", plan.stagger, isStated(Clause::Stagger), printWord);
+  printList(printer, "turn", plan.turn, isStated(Clause::Turn), printWord);
   if (plan.reduceColumns) {
     printer << ", reduce_columns = " << *plan.reduceColumns;
   }

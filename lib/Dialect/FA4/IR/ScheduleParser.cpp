@@ -27,11 +27,14 @@ public:
 
 private:
   using Reader = ParseResult (ScheduleParser::*)();
-  struct Clause {
+  struct ClauseReader {
     StringLiteral name;
     Reader read;
+    /// What leaving it out leaves open; 0: nothing.
+    uint32_t open = 0;
   };
-  static ArrayRef<Clause> clauses();
+  static ArrayRef<ClauseReader> clauses();
+  void leaveOpen(const llvm::StringSet<> &seen);
 
   template <class Enum, size_t N>
   ParseResult parseEnum(const EnumName<Enum> (&names)[N], Enum &value, StringRef what);
@@ -251,10 +254,16 @@ ParseResult ScheduleParser::readSplitP() {
 }
 
 ParseResult ScheduleParser::readRescale() {
+  if (succeeded(parser.parseOptionalKeyword("none"))) {
+    return success();
+  }
   return parser.parseFloat(plan.rescaleLog2Threshold.emplace());
 }
 
 ParseResult ScheduleParser::readExp2() {
+  if (succeeded(parser.parseOptionalKeyword("none"))) {
+    return success();
+  }
   Exp2Share &share = plan.exp2.emplace();
   return failure(
       parser.parseLess() || parser.parseKeyword("degree") || parser.parseInteger(share.degree) ||
@@ -285,27 +294,39 @@ ParseResult ScheduleParser::readVia() {
   });
 }
 
-ArrayRef<ScheduleParser::Clause> ScheduleParser::clauses() {
-  static constexpr Clause table[] = {
+ArrayRef<ScheduleParser::ClauseReader> ScheduleParser::clauses() {
+  constexpr auto bit = [](Clause clause) { return static_cast<uint32_t>(clause); };
+  static constexpr ClauseReader table[] = {
       {"tile", &ScheduleParser::readTile},
-      {"stages", &ScheduleParser::readStages},
-      {"ctas", &ScheduleParser::readCtas},
-      {"work", &ScheduleParser::readWork},
-      {"order", &ScheduleParser::readOrder},
-      {"homes", &ScheduleParser::readHomes},
-      {"roles", &ScheduleParser::readRoles},
-      {"split_p", &ScheduleParser::readSplitP},
-      {"rescale_log2_threshold", &ScheduleParser::readRescale},
-      {"exp2", &ScheduleParser::readExp2},
-      {"grain", &ScheduleParser::readGrain},
-      {"via", &ScheduleParser::readVia},
-      {"early_acquire", &ScheduleParser::readEarlyAcquire},
-      {"stagger", &ScheduleParser::readStagger},
-      {"turn", &ScheduleParser::readTurn},
+      {"stages", &ScheduleParser::readStages, bit(Clause::Stages)},
+      {"ctas", &ScheduleParser::readCtas, bit(Clause::Ctas)},
+      {"work", &ScheduleParser::readWork, bit(Clause::Work)},
+      {"order", &ScheduleParser::readOrder, bit(Clause::Order)},
+      {"homes", &ScheduleParser::readHomes, bit(Clause::Homes)},
+      {"roles", &ScheduleParser::readRoles, bit(Clause::Roles)},
+      {"split_p", &ScheduleParser::readSplitP, bit(Clause::SplitP)},
+      {"rescale_log2_threshold", &ScheduleParser::readRescale, bit(Clause::Rescale)},
+      {"exp2", &ScheduleParser::readExp2, bit(Clause::Exp2)},
+      {"grain", &ScheduleParser::readGrain, bit(Clause::Grain)},
+      {"via", &ScheduleParser::readVia, bit(Clause::Via)},
+      {"early_acquire", &ScheduleParser::readEarlyAcquire, bit(Clause::EarlyAcquire)},
+      {"stagger", &ScheduleParser::readStagger, bit(Clause::Stagger)},
+      {"turn", &ScheduleParser::readTurn, bit(Clause::Turn)},
       {"reduce_columns", &ScheduleParser::readReduceColumns},
       {"reduce_depth", &ScheduleParser::readReduceDepth},
   };
   return table;
+}
+
+/// Order, homes and roles make a plan: with them, what is not written is off. Without,
+/// it is the planner's to choose.
+void ScheduleParser::leaveOpen(const llvm::StringSet<> &seen) {
+  if (plan.isWhole()) {
+    return;
+  }
+  for (const ClauseReader &clause : clauses()) {
+    plan.open |= seen.contains(clause.name) ? 0 : clause.open;
+  }
 }
 
 FailureOr<Schedule> ScheduleParser::parse() {
@@ -319,8 +340,8 @@ FailureOr<Schedule> ScheduleParser::parse() {
     if (parser.parseKeyword(&name) || parser.parseEqual()) {
       return failure();
     }
-    const Clause *clause =
-        llvm::find_if(clauses(), [&](const Clause &candidate) { return candidate.name == name; });
+    const ClauseReader *clause = llvm::find_if(
+        clauses(), [&](const ClauseReader &candidate) { return candidate.name == name; });
     if (clause == clauses().end()) {
       return parser.emitError(loc, "expected a clause of #fa4.schedule, but got '") << name << "'";
     }
@@ -335,6 +356,7 @@ FailureOr<Schedule> ScheduleParser::parse() {
   if (parser.parseGreater()) {
     return failure();
   }
+  leaveOpen(seen);
   return plan;
 }
 

@@ -36,8 +36,8 @@ def AttnSelectSchedule : Pass<"attn-select-schedule", "mlir::func::FuncOp"> {
     Requires: `fa4.target` on the module.
 
     Ensures: each `attn.forward` has a `schedule` that passes the resource check
-    of the target. One that is there already is kept as it is, except that empty
-    lists of order, homes and roles are filled in. Analysis remarks say what was
+    of the target. What one that is there already states is kept; what it leaves
+    open is planned as if nothing had been asked for. Analysis remarks say what was
     chosen, what it takes of the chip and which unit bounds it.
 
     Fails when there is no target, when a schedule that was asked for breaks a

@@ -136,6 +136,25 @@ struct ViaEntry {
   }
 };
 
+/// The clauses that a schedule may leave to the planner.
+enum class Clause : uint32_t {
+  Stages = 1 << 0,
+  Ctas = 1 << 1,
+  Work = 1 << 2,
+  Order = 1 << 3,
+  Homes = 1 << 4,
+  Roles = 1 << 5,
+  SplitP = 1 << 6,
+  Rescale = 1 << 7,
+  Exp2 = 1 << 8,
+  Grain = 1 << 9,
+  Via = 1 << 10,
+  EarlyAcquire = 1 << 11,
+  Stagger = 1 << 12,
+  Turn = 1 << 13,
+};
+inline constexpr uint32_t kAllClauses = (1 << 14) - 1;
+
 struct Schedule {
   Direction direction = Direction::Forward;
   /// Query rows of one stage and keys of one block.
@@ -161,7 +180,13 @@ struct Schedule {
   std::vector<std::string> turn;
   std::optional<int64_t> reduceColumns;
   std::optional<int64_t> reduceDepth;
+  /// The clauses that nobody stated: their members have their defaults until
+  /// `completeForward` plans them.
+  uint32_t open = 0;
 
+  bool isOpen(Clause clause) const { return (open & static_cast<uint32_t>(clause)) != 0; }
+  /// States order, homes and roles: whatever else it leaves out is off.
+  bool isWhole() const { return !order.empty() && !homes.empty() && !roles.empty(); }
   bool operator==(const Schedule &other) const;
 
   /// The query rows of one CTA's tile.
