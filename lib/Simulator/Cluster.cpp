@@ -29,8 +29,8 @@ static constexpr uint64_t idleRoundLimit = 1 << 17;
 /// Time-outs of suspended waits without any visible change before giving up.
 static constexpr uint64_t timeOutLimit = 64;
 
-/// A cruel order: warps that are slow together, and steps without any visible change
-/// after which they get a turn.
+/// A cruel order: warps that are slow together, as those of a warpgroup mostly have one
+/// role, and steps without any visible change after which they get a turn.
 static constexpr unsigned kSlowWarps = 4;
 static constexpr uint64_t slowPatience = 64;
 
@@ -219,6 +219,7 @@ Cluster::Cluster(Grid &grid, uint64_t index)
     }
     cta.warpgroups.resize(divideCeil(warpCount, 4u));
   }
+  cruelty = chooseCruelty();
   if (grid.races) {
     races = std::make_unique<Races>(*this, *grid.races);
   }
@@ -368,58 +369,91 @@ bool Cluster::runWarp(Warp &w) {
   return true;
 }
 
+/// The seed numbers them: one for every role, that is a group of warps in each CTA, in a
+/// cluster then one for every CTA, all of whose warps are slow; then again with engines last.
+Cluster::Cruelty Cluster::chooseCruelty() const {
+  constexpr unsigned kOneSeedIn = 4;
+  const Options &options = grid.options;
+  Cruelty c;
+  c.on = options.policy == Policy::Random && options.seed % kOneSeedIn == kOneSeedIn - 1;
+  uint64_t number = options.seed / kOneSeedIn;
+  size_t groups = divideCeil(ctas.front()->warps.size(), size_t(kSlowWarps));
+  size_t roles = groups > 1 ? groups : 0, sets = roles + (ctas.size() > 1 ? ctas.size() : 0);
+  if (!c.on || sets == 0) {
+    return c;
+  }
+  c.starves = true;
+  c.byCta = number % sets >= roles;
+  c.which = c.byCta ? number % sets - roles : number % sets;
+  c.enginesLast = number / sets % 2 == 1;
+  return c;
+}
+
+bool Cluster::isSlow(const Warp &w) const {
+  return cruelty.starves && (cruelty.byCta ? w.cta->rank : w.index / kSlowWarps) == cruelty.which;
+}
+
+/// Gives those warps a turn; false = stop.
+bool Cluster::runWarps(bool slowOnes) {
+  const bool randomly = grid.options.policy == Policy::Random;
+  for (auto &cta : ctas) {
+    if (cta->exited) {
+      continue;
+    }
+    size_t n = cta->warps.size();
+    size_t first = randomly ? random() % n : 0;
+    for (size_t k = 0; k < n; ++k) {
+      Warp &w = cta->warps[(first + k) % n];
+      if (isSlow(w) == slowOnes && !w.fragments.empty() && !runWarp(w)) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
 Cluster::Progress Cluster::step() {
   if (grid.stop) {
     return Progress::Stopped;
   }
   const bool randomly = grid.options.policy == Policy::Random;
   uint64_t changesBefore = changes;
-  bool alive = false;
   ran = switched = false;
   if (timeline) {
     timeline->nextStep();
   }
-  // One seed in four is cruel: four warps of each CTA run only when nothing else can, what
-  // is asynchronous happens when no warp can go on, and signals last of all.
-  const bool cruel = randomly && grid.options.seed % 4 == 3;
-  auto runWarps = [&](bool slowOnes) {
-    for (auto &cta : ctas) {
-      if (cta->exited) {
-        continue;
-      }
-      size_t n = cta->warps.size(), groups = divideCeil(n, size_t(kSlowWarps));
-      size_t first = randomly ? random() % n : 0;
-      for (size_t k = 0; k < n; ++k) {
-        Warp &w = cta->warps[(first + k) % n];
-        bool slow = cruel && groups > 1 && w.index / kSlowWarps == grid.options.seed / 4 % groups;
-        if (slow == slowOnes && !w.fragments.empty() && !runWarp(w)) {
-          return false;
-        }
-      }
-      alive |= !cta->exited;
-    }
-    return true;
-  };
   if (!runWarps(/*slowOnes=*/false)) {
     return Progress::Stopped;
   }
   // Others may poll for ever.
   quietSteps = changes != changesBefore ? 0 : quietSteps + 1;
-  if (cruel && (!ran || quietSteps > slowPatience) && !runWarps(/*slowOnes=*/true)) {
+  const bool stuck = !ran || quietSteps > slowPatience;
+  if (cruelty.starves && cruelty.enginesLast && stuck && !runWarps(/*slowOnes=*/true)) {
     return Progress::Stopped;
   }
-  if (!engine.empty() &&
-      (!ran || (!cruel && (changes == changesBefore || (randomly && (random() & 1)))))) {
-    switch (engine.performOne(*this, randomly, cruel)) {
+  auto isEnginesTurn = [&] {
+    if (!cruelty.on) {
+      return !ran || changes == changesBefore || (randomly && (random() & 1));
+    }
+    return cruelty.starves && !cruelty.enginesLast ? stuck : !ran || idleRounds > slowPatience;
+  };
+  bool performed = false;
+  if (!engine.empty() && isEnginesTurn()) {
+    switch (engine.performOne(*this, randomly, cruelty.on)) {
     case Engine::Result::Stopped:
       return Progress::Stopped;
     case Engine::Result::Performed:
-      ran = true;
+      ran = performed = true;
       break;
     case Engine::Result::None:
       break;
     }
   }
+  if (cruelty.starves && !cruelty.enginesLast && stuck && !performed &&
+      !runWarps(/*slowOnes=*/true)) {
+    return Progress::Stopped;
+  }
+  bool alive = any_of(ctas, [](const auto &cta) { return !cta->exited; });
   if (!alive && engine.empty()) {
     return Progress::Done;
   }

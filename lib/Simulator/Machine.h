@@ -112,7 +112,8 @@ public:
   bool carry[warpLanes] = {};     ///< add.cc and friends
   const Inst *lastSetMaxReg = nullptr;
   uint32_t setMaxRegCount = 0;
-  /// Cluster barrier generation after which each lane may pass.
+  /// Cluster barrier generation after which each lane may pass; 0: it has not arrived
+  /// since it last waited.
   uint64_t clusterArrived[warpLanes] = {};
   std::unique_ptr<BulkGroups> bulk;
   llvm::DenseMap<uint32_t, uint32_t> inFlight; ///< register slot -> owners
@@ -283,6 +284,18 @@ public:
   uint64_t instructionCount() const;
 
 private:
+  /// An order of extremes: some warps run only when no other can, what is asynchronous
+  /// happens only when no warp can go on (or none but those), and signals last of all.
+  struct Cruelty {
+    bool on = false;
+    bool starves = false;     ///< whether any warp is slow
+    bool byCta = false;       ///< all warps of one CTA, rather than one role of each
+    uint64_t which = 0;       ///< the CTA or the role
+    bool enginesLast = false; ///< what is asynchronous comes after the slow warps
+  };
+  Cruelty chooseCruelty() const;
+  bool isSlow(const Warp &w) const;
+  bool runWarps(bool slowOnes);
   bool runWarp(Warp &w);
   bool finishCta(Cta &cta);
   std::vector<uint8_t> registerStorage;
@@ -293,6 +306,7 @@ private:
   uint64_t pollChanges = 0;
   uint64_t idleRounds = 0;
   uint64_t quietSteps = 0; ///< since a change that a poll can see
+  Cruelty cruelty;
   uint64_t timeOuts = 0, timeOutChanges = 0;
 };
 

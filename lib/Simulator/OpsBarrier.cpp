@@ -222,7 +222,8 @@ static Step execClusterArrive(Warp &w, const Inst &i, LaneMask m) {
   ClusterBarrier &b = w.cluster->barrier;
   for (LaneMask left = m; left != 0; left &= left - 1) {
     unsigned l = __builtin_ctz(left);
-    if (w.clusterArrived[l] > b.generation) {
+    // Also when all others have arrived: the barrier starts anew only behind the waits.
+    if (w.clusterArrived[l] != 0) {
       return w.fault(FaultId::ClusterDouble, i, LaneMask(1) << l,
                      "expected a cluster wait between two arrivals, but got none");
     }
@@ -253,6 +254,7 @@ static Step execClusterWait(Warp &w, const Inst &i, LaneMask m) {
   }
   for (LaneMask left = m; left != 0; left &= left - 1) {
     unsigned l = __builtin_ctz(left);
+    // PTX ISA, barrier.cluster: undefined. A wait of its own must follow each arrival.
     if (w.clusterArrived[l] == 0) {
       return w.fault(FaultId::ClusterDouble, i, LaneMask(1) << l,
                      "expected a cluster arrive before the wait, but got none");
@@ -260,6 +262,9 @@ static Step execClusterWait(Warp &w, const Inst &i, LaneMask m) {
     if (w.clusterArrived[l] > b.generation) {
       return w.block(WaitKind::ClusterBarrier);
     }
+  }
+  for (LaneMask left = m; left != 0; left &= left - 1) {
+    w.clusterArrived[__builtin_ctz(left)] = 0;
   }
   if (Races *races = w.cluster->races.get()) {
     races->clusterWait(w);

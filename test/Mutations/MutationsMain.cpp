@@ -50,9 +50,15 @@ cl::opt<unsigned> ptxSample("ptx-sample", cl::desc("Edits of the PTX; 0: all"), 
 cl::list<std::string> inputs("run",
                              cl::desc("Inputs of a run, such as peaked,q=1x384x2x128,...: a "
                                       "distribution, then open extents; several are run in turn. "
+                                      "60+128 in place of an extent: as many runs as the deepest "
+                                      "ring has slots, each 128 longer. "
                                       "A kernel's name and a colon in front: of that one alone, "
                                       "instead of those without a name"));
 cl::opt<unsigned> seeds("seeds", cl::desc("Random orders that the simulator tries"), cl::init(3));
+cl::opt<unsigned> moreSeeds("more-seeds",
+                            cl::desc("Random orders, on every input, for edits that nothing else "
+                                     "explains"),
+                            cl::init(64));
 cl::opt<uint64_t> seed("seed", cl::desc("Which sample"), cl::init(1));
 cl::opt<unsigned> jobs("jobs", cl::desc("Edits at a time"), cl::init(2));
 cl::opt<unsigned> patience("patience", cl::desc("Seconds for one edit"), cl::init(120));
@@ -73,14 +79,18 @@ using Clock = std::chrono::steady_clock;
 /// All edits of a kernel under one numbering, and what is known of each.
 class Session {
 public:
-  Session(Subject &subject, llvm::StringRef name) : subject(subject), name(name) {}
+  Session(Subject &subject, llvm::StringRef name, std::vector<HandArgument> arguments)
+      : subject(subject), name(name), arguments(std::move(arguments)) {}
 
   llvm::Error findEdits();
   void printList(llvm::raw_ostream &os) const;
   void showEdit(size_t number) const;
   /// Returns whether all edits were judged.
   bool run();
-  Report makeReport(llvm::ArrayRef<HandArgument> arguments) const;
+  /// Judges what is open after that in more orders.
+  llvm::Error askAgain();
+  /// The tables, and the numbers of the edits that are open.
+  std::pair<Report, std::vector<size_t>> makeReport() const;
 
 private:
   const Edit &edit(size_t number) const {
@@ -91,12 +101,13 @@ private:
   size_t size() const { return placed.size() + ptx.size(); }
   /// The numbers to judge now: everything that is not known, of the PTX a sample.
   std::vector<size_t> findWork() const;
-  void judge(const std::vector<size_t> &numbers, bool simulated);
+  void judge(const std::vector<size_t> &numbers, bool simulated, unsigned seconds);
   void readLog();
   std::string logHeader() const;
 
   Subject &subject;
   llvm::StringRef name;
+  std::vector<HandArgument> arguments;
   std::vector<PlacedEdit> placed;
   std::vector<PtxEdit> ptx;
   std::vector<std::optional<Verdict>> verdicts;
@@ -145,7 +156,8 @@ void Session::showEdit(size_t number) const {
 /// The verdicts of another kernel, or with other orders, are of no use here.
 std::string Session::logHeader() const {
   return commit + ' ' + std::to_string(llvm::xxh3_64bits(subject.getPlacedText())) + ' ' +
-         std::to_string(llvm::xxh3_64bits(subject.getPtx())) + ' ' + std::to_string(seeds);
+         std::to_string(llvm::xxh3_64bits(subject.getPtx())) + ' ' + std::to_string(seeds) + ' ' +
+         std::to_string(moreSeeds);
 }
 
 void Session::readLog() {
@@ -192,9 +204,9 @@ std::vector<size_t> Session::findWork() const {
   return numbers;
 }
 
-void Session::judge(const std::vector<size_t> &numbers, bool simulated) {
+void Session::judge(const std::vector<size_t> &numbers, bool simulated, unsigned seconds) {
   runApart(
-      numbers, jobs, patience,
+      numbers, jobs, seconds,
       [&](size_t number) {
         return toLine(isPtx(number) ? subject.judge(ptx[number - placed.size()])
                                     : subject.judge(placed[number], simulated));
@@ -223,7 +235,7 @@ bool Session::run() {
   readLog();
   std::vector<size_t> work = findWork();
   bool all = simulate < 0;
-  judge(work, all);
+  judge(work, all, patience);
   if (!all && subject.canRun()) {
     // The proof's word is enough for edits of order, so those are part of the sample.
     std::vector<size_t> others;
@@ -237,23 +249,43 @@ bool Session::run() {
     std::shuffle(others.begin(), others.end(), std::mt19937_64(seed));
     others.resize(std::min<size_t>(others.size(), static_cast<size_t>(simulate)));
     llvm::append_range(open, others);
-    judge(open, /*simulated=*/true);
+    judge(open, /*simulated=*/true, patience);
   }
   return llvm::all_of(work, [&](size_t number) { return verdicts[number].has_value(); });
 }
 
-Report Session::makeReport(llvm::ArrayRef<HandArgument> arguments) const {
+std::pair<Report, std::vector<size_t>> Session::makeReport() const {
   Report report(subject.canRun(), subject.getPlacedText(), arguments);
+  std::vector<size_t> open;
   for (size_t number = 0; number < size(); ++number) {
-    if (verdicts[number]) {
-      if (isPtx(number)) {
-        report.add(ptx[number - placed.size()], *verdicts[number]);
-      } else {
-        report.add(placed[number], *verdicts[number]);
-      }
+    const std::optional<Verdict> &verdict = verdicts[number];
+    bool passed = !verdict || (isPtx(number) ? report.add(ptx[number - placed.size()], *verdict)
+                                             : report.add(placed[number], *verdict));
+    if (!passed) {
+      open.push_back(number);
     }
   }
-  return report;
+  if (llvm::all_of(verdicts, [](const auto &verdict) { return verdict.has_value(); }) &&
+      level == Level::All) {
+    report.checkArguments();
+  }
+  return {std::move(report), std::move(open)};
+}
+
+llvm::Error Session::askAgain() {
+  std::vector<size_t> open = makeReport().second;
+  if (open.empty() || moreSeeds == 0 || !subject.canRun()) {
+    return llvm::Error::success();
+  }
+  subject.setOrders(moreSeeds, /*onEveryInput=*/true);
+  if (std::string complaint = subject.checkBaseline(); !complaint.empty()) {
+    return llvm::createStringError(
+        "expected the unedited kernel to hold in every order, but got: " + complaint);
+  }
+  // An edit that stays open runs in all of them.
+  constexpr unsigned kMorePatience = 10;
+  judge(open, /*simulated=*/true, kMorePatience * patience);
+  return llvm::Error::success();
 }
 
 /// Replaces the row of this commit and kernel.
@@ -279,61 +311,6 @@ static void writeDeepRow(llvm::StringRef name, const Report &report) {
 }
 
 namespace {
-/// Inputs for the kernel with that name; empty: for those without inputs of their own.
-struct Run {
-  std::string kernel;
-  fa4::driver::InputOptions options;
-};
-} // namespace
-
-static std::vector<fa4::driver::InputOptions> selectRuns(llvm::ArrayRef<Run> runs,
-                                                         llvm::StringRef kernel) {
-  bool own = llvm::any_of(runs, [&](const Run &run) { return run.kernel == kernel; });
-  std::vector<fa4::driver::InputOptions> selected;
-  for (const Run &run : runs) {
-    if (run.kernel == (own ? kernel : "")) {
-      selected.push_back(run.options);
-    }
-  }
-  if (selected.empty()) {
-    selected.emplace_back();
-  }
-  return selected;
-}
-
-static llvm::Expected<fa4::driver::InputOptions> parseRun(llvm::StringRef text) {
-  fa4::driver::InputOptions options;
-  auto [name, extents] = text.split(',');
-  auto distribution = fa4::numerics::parseInputDistribution(std::string_view(name));
-  if (!distribution) {
-    return llvm::createStringError("expected --run to start with a distribution, but got '" + name +
-                                   "'");
-  }
-  options.random.distribution = *distribution;
-  llvm::SmallVector<llvm::StringRef> arrays;
-  extents.split(arrays, ',', -1, /*KeepEmpty=*/false);
-  for (llvm::StringRef array : arrays) {
-    auto [argument, shape] = array.split('=');
-    llvm::SmallVector<llvm::StringRef> sizes;
-    shape.split(sizes, 'x');
-    double number = 0;
-    if (shape.contains('.') && !shape.getAsDouble(number)) {
-      options.scalars[argument] = number;
-      continue;
-    }
-    for (llvm::StringRef size : sizes) {
-      int64_t extent = 0;
-      if (size.getAsInteger(10, extent) || extent < 0) {
-        return llvm::createStringError("expected an extent of '" + argument +
-                                       "' to be a number, but got '" + size + "'");
-      }
-      options.shapes[argument].push_back(extent);
-    }
-  }
-  return options;
-}
-
-namespace {
 /// What all kernels of a call came to.
 struct Totals {
   size_t passed = 0, failed = 0;
@@ -343,8 +320,7 @@ struct Totals {
 } // namespace
 
 static llvm::Expected<std::unique_ptr<Subject>>
-createSubject(mlir::MLIRContext &context, const std::string &path,
-              llvm::ArrayRef<fa4::driver::InputOptions> runs) {
+createSubject(mlir::MLIRContext &context, const std::string &path, llvm::ArrayRef<Run> runs) {
   if (llvm::sys::path::extension(path) == ".json") {
     return Subject::createFromBundle(path, runs);
   }
@@ -369,8 +345,18 @@ static llvm::Error runKernel(mlir::MLIRContext &context, const std::string &path
   if (!subject) {
     return subject.takeError();
   }
-  (*subject)->setSeeds(seeds);
-  Session session(**subject, name);
+  (*subject)->setOrders(seeds);
+  std::vector<HandArgument> arguments;
+  llvm::SmallString<128> beside(llvm::StringRef(path).split('+').first);
+  llvm::sys::path::replace_extension(beside, "arguments");
+  if (auto text = llvm::MemoryBuffer::getFile(beside)) {
+    auto parsed = parseArguments((*text)->getBuffer(), (*subject)->getPlacedText());
+    if (!parsed) {
+      return parsed.takeError();
+    }
+    arguments = std::move(*parsed);
+  }
+  Session session(**subject, name, std::move(arguments));
   if (llvm::Error error = session.findEdits()) {
     return error;
   }
@@ -382,14 +368,14 @@ static llvm::Error runKernel(mlir::MLIRContext &context, const std::string &path
     session.showEdit(static_cast<size_t>(show));
     return llvm::Error::success();
   }
-  totals.whole &= session.run();
-  std::vector<HandArgument> arguments;
-  llvm::SmallString<128> beside(llvm::StringRef(path).split('+').first);
-  llvm::sys::path::replace_extension(beside, "arguments");
-  if (auto text = llvm::MemoryBuffer::getFile(beside)) {
-    arguments = parseArguments((*text)->getBuffer());
+  bool isWhole = session.run();
+  if (isWhole) {
+    if (llvm::Error error = session.askAgain()) {
+      return error;
+    }
   }
-  Report report = session.makeReport(arguments);
+  totals.whole &= isWhole;
+  Report report = session.makeReport().first;
   llvm::raw_string_ostream page(totals.page);
   page << "\n## `" << name << "`\n\n";
   report.print(page);
@@ -403,14 +389,12 @@ static llvm::Error runKernel(mlir::MLIRContext &context, const std::string &path
 
 static llvm::Error runTool() {
   std::vector<Run> runs;
-  for (llvm::StringRef input : inputs) {
-    llvm::StringRef kernel = input.contains(':') ? input.split(':').first : "";
-    llvm::Expected<fa4::driver::InputOptions> parsed =
-        parseRun(input.drop_front(kernel.empty() ? 0 : kernel.size() + 1));
+  for (const std::string &input : inputs) {
+    llvm::Expected<Run> parsed = parseRun(input);
     if (!parsed) {
       return parsed.takeError();
     }
-    runs.push_back({kernel.str(), std::move(*parsed)});
+    runs.push_back(std::move(*parsed));
   }
   mlir::DialectRegistry registry;
   mlir::registerAllDialects(registry);

@@ -30,28 +30,75 @@ static std::string reasonFor(const Edit &edit, const Verdict &verdict) {
   return "";
 }
 
-std::vector<HandArgument> parseArguments(llvm::StringRef text) {
+static std::vector<std::string> splitLines(llvm::StringRef text) {
+  llvm::SmallVector<llvm::StringRef> lines;
+  text.split(lines, '\n');
+  return {lines.begin(), lines.end()};
+}
+
+/// Finds the lines that an argument speaks of.
+static llvm::Error findLines(HandArgument &argument, llvm::ArrayRef<std::string> placedLines) {
+  llvm::StringRef op = argument.op;
+  size_t number = 1;
+  size_t count = 1;
+  bool all = false;
+  if (op.consume_back(")")) {
+    auto [text, which] = op.rsplit(" (");
+    all = which.consume_front("all ");
+    auto [first, last] = which.split(" of ");
+    if ((all ? which : last).getAsInteger(10, count) || (!all && first.getAsInteger(10, number))) {
+      op = argument.op; // the text's own parenthesis
+      all = false;
+      number = count = 1;
+    } else {
+      op = text;
+    }
+  }
+  std::vector<unsigned> found;
+  for (auto [index, line] : llvm::enumerate(placedLines)) {
+    if (llvm::StringRef(line).contains(op)) {
+      found.push_back(static_cast<unsigned>(index) + 1);
+    }
+  }
+  if (found.size() != count || number < 1 || number > count) {
+    return llvm::createStringError("expected the text of an argument, '" + argument.op +
+                                   "', to stand on one line of T2 or to say which, as in ' (1 of " +
+                                   llvm::Twine(found.size()) + ")', but got " +
+                                   llvm::Twine(found.size()) + " lines");
+  }
+  argument.placedLines = all ? found : std::vector<unsigned>{found[number - 1]};
+  return llvm::Error::success();
+}
+
+llvm::Expected<std::vector<HandArgument>> parseArguments(llvm::StringRef text,
+                                                         llvm::StringRef placedText) {
   std::vector<HandArgument> arguments;
+  std::vector<std::string> placedLines = splitLines(placedText);
   llvm::SmallVector<llvm::StringRef> lines;
   text.split(lines, '\n', -1, /*KeepEmpty=*/false);
   for (llvm::StringRef line : lines) {
-    llvm::SmallVector<llvm::StringRef, 3> parts;
-    line.split(parts, '|', 2);
-    if (parts.size() == 3) {
-      arguments.push_back({parts[0].trim().str(), parts[1].trim().str(), parts[2].trim().str()});
+    llvm::SmallVector<llvm::StringRef, 4> parts;
+    line.split(parts, '|', 3);
+    HandArgument argument;
+    if (parts.size() != 4 || parts[2].trim().getAsInteger(10, argument.edits)) {
+      return llvm::createStringError(
+          "expected an argument to be 'class | text of the op | edits | why', but got '" + line +
+          "'");
     }
+    argument.kind = parts[0].trim().str();
+    argument.op = parts[1].trim().str();
+    argument.why = parts[3].trim().str();
+    if (llvm::Error error = findLines(argument, placedLines)) {
+      return std::move(error);
+    }
+    arguments.push_back(std::move(argument));
   }
   return arguments;
 }
 
 Report::Report(bool canRun, llvm::StringRef placedText, llvm::ArrayRef<HandArgument> arguments)
-    : canRun(canRun), arguments(arguments) {
-  llvm::SmallVector<llvm::StringRef> lines;
-  placedText.split(lines, '\n');
-  for (llvm::StringRef line : lines) {
-    placedLines.push_back(line.str());
-  }
-}
+    : canRun(canRun), placedLines(splitLines(placedText)), arguments(arguments),
+      uses(arguments.size()) {}
 
 static bool objects(const std::optional<std::string> &said) { return said && !said->empty(); }
 
@@ -71,14 +118,15 @@ bool Report::count(Row &row, const Edit &edit, const Verdict &verdict) {
   return false;
 }
 
-void Report::add(const PlacedEdit &edit, const Verdict &verdict) {
+bool Report::mayDo(unsigned placedLine, llvm::StringRef kind) const {
+  return accepted.count({placedLine, kind.str()}) != 0;
+}
+
+bool Report::add(const PlacedEdit &edit, const Verdict &verdict) {
   Row &row = placed[edit.kind];
   bool refused = objects(verdict.proof) || objects(verdict.verifier);
-  if (edit.concern == Concern::Order) {
-    Watch &watch = watched[edit.placedLine];
-    ++watch.edits;
-    watch.refused += refused;
-    watch.mayMove |= !refused && verdict.proof && llvm::StringRef(edit.kind).ends_with(kMove);
+  if (edit.concern == Concern::Order && !refused && verdict.proof) {
+    accepted.emplace(edit.placedLine, edit.kind);
   }
   if (objects(verdict.simulator) && !refused) {
     ++row.onlySimulator;
@@ -87,11 +135,11 @@ void Report::add(const PlacedEdit &edit, const Verdict &verdict) {
     }
   }
   if (count(row, edit, verdict)) {
-    return;
+    return true;
   }
   if (!canRun && edit.concern == Concern::Value && !verdict.crashed) {
     ++row.open;
-    return;
+    return true;
   }
   std::string reason = verdict.crashed ? "" : fa4::mutations::reasonFor(edit, verdict);
   row.harmless += !reason.empty();
@@ -100,39 +148,63 @@ void Report::add(const PlacedEdit &edit, const Verdict &verdict) {
                        verdict.crashed  ? "**a rung crashed or hung**"
                        : reason.empty() ? "**nobody objects, and nothing shows why not**"
                                         : reason});
+  return !reason.empty();
 }
 
-std::string Report::reasonFor(const PtxEdit &edit) const {
+std::string Report::reasonFor(const PtxEdit &edit) {
   if (!edit.argument.empty()) {
     return edit.argument;
   }
-  auto watch = watched.find(edit.placedLine);
-  bool isMove = llvm::StringRef(edit.kind).ends_with(kMove);
-  if (isMove && watch != watched.end() && watch->second.mayMove) {
+  llvm::StringRef kind = edit.kind;
+  auto hasOp = [&](llvm::StringRef name) {
+    return edit.placedLine > 0 && edit.placedLine <= placedLines.size() &&
+           llvm::StringRef(placedLines[edit.placedLine - 1]).trim().starts_with(name);
+  };
+  auto mayMove = [&] {
+    auto first = accepted.lower_bound({edit.placedLine, ""});
+    return std::any_of(first, accepted.end(), [&](const auto &edited) {
+      return edited.first == edit.placedLine && llvm::StringRef(edited.second).ends_with(kMove);
+    });
+  };
+  if (kind.ends_with(kMove) && mayMove()) {
     return "the proof holds when the op of T2 moves so";
   }
-  for (const HandArgument &argument : arguments) {
-    bool here = edit.placedLine > 0 && edit.placedLine <= placedLines.size() &&
-                llvm::StringRef(placedLines[edit.placedLine - 1]).contains(argument.op);
-    if (here && argument.kind == edit.kind) {
+  for (llvm::StringRef half : {"before", "after"}) {
+    if (kind.starts_with(("tcgen05.fence::" + half + "_thread_sync: ").str()) &&
+        !kind.ends_with(kMove) && mayDo(edit.placedLine, ("fence: without " + half).str())) {
+      return "the proof holds when this half of the fence of T2 is deleted";
+    }
+  }
+  for (auto [argument, used] : llvm::zip_equal(arguments, uses)) {
+    if (argument.kind == kind && llvm::is_contained(argument.placedLines, edit.placedLine)) {
+      ++used;
       return argument.why;
     }
   }
   // What the lowering adds: around the set-up, and before deallocation, which is
   // synchronous.
-  bool ofT2 = edit.placedLine > 0 && edit.placedLine <= placedLines.size() &&
-              llvm::StringRef(placedLines[edit.placedLine - 1]).contains("tile.fence");
-  if (edit.fencesTensors && !placedLines.empty() && !ofT2) {
+  if (edit.fencesTensors && !placedLines.empty() && !hasOp("tile.fence ")) {
     return "T2 has no fence there: race detection, for which allocation is a write and "
            "deallocation an access, finds everything ordered without it";
   }
   return "";
 }
 
-void Report::add(const PtxEdit &edit, const Verdict &verdict) {
+void Report::checkArguments() {
+  for (auto [argument, used] : llvm::zip_equal(arguments, uses)) {
+    if (used != argument.edits) {
+      ++failed;
+      idle.push_back({argument.kind, "`" + argument.op + "`",
+                      "**an argument for " + std::to_string(argument.edits) + " edits, but " +
+                          std::to_string(used) + " need it**"});
+    }
+  }
+}
+
+bool Report::add(const PtxEdit &edit, const Verdict &verdict) {
   Row &row = ptx[edit.kind];
   if (count(row, edit, verdict)) {
-    return;
+    return true;
   }
   std::string reason = verdict.crashed ? "" : reasonFor(edit);
   row.harmless += !reason.empty();
@@ -141,6 +213,7 @@ void Report::add(const PtxEdit &edit, const Verdict &verdict) {
                           verdict.crashed  ? "**the simulator crashed or hung**"
                           : reason.empty() ? "**no run shows it, and nothing shows why not**"
                                            : reason});
+  return !reason.empty();
 }
 
 void Report::printTable(llvm::raw_ostream &os, const std::map<std::string, Row> &rows,
@@ -192,16 +265,20 @@ from the form of ops and instructions alone (`test/Mutations`). Each rung is ask
 
 - *verifiers*: those of the ops, `tile-verify-t2`, `tile-verify-target`, and what the lowering refuses;
 - *proof*: `tile-verify-protocol`;
-- *simulator*: the edited kernel is compiled and run: each input in one order without race detection, then in
-  random orders with it, with waits that fail for no reason and with both orders of the tensor pipe. It
-  objects by a fault (a trap, a deadlock, a race) or if a bit of a result differs from the unedited kernel's.
+- *simulator*: the edited kernel is compiled and run under race detection: each input in one order without chance,
+  then in random orders, with waits that fail for no reason and with both orders of the tensor pipe. Among the inputs
+  are as many lengths as the deepest ring has slots, a block apart, so that every slot is the last one somewhere. It
+  objects by a fault (a trap, a deadlock, a race) or if a bit of a result differs from the unedited kernel's. What is
+  then still unexplained is asked again in many more orders on every input, among them all cruel ones
+  ([Simulator-races.md](Simulator-races.md)).
 
 An edit survives if no rung that was asked objects. It is harmless if its PTX is that of the unedited kernel, if
 it is one of order and the proof, which covers all lengths, holds with it, or if it is one of place, size or
 threads and every rule of the placed program and the proof hold with it. Of a kernel that is only proved, nobody can say what
 edits of values do: those are counted apart. An edit of the PTX is harmless if the instructions around it say
-so, if the proof holds when its op of T2 moves alike, or for a reason that somebody wrote down (`test/Mutations/Inputs/*.arguments`);
-the reason stands beside each. Any other survivor is a failure.
+so, if the proof holds when its op of T2 moves or goes alike, or for a reason that somebody wrote down for the instructions of
+one op of T2 and for that number of edits (`KERNEL.arguments` beside each kernel); the reason stands beside each. Any other
+survivor is a failure, and so is a reason that is needed for another number of edits.
 
 Line numbers are those of the T2 text (`fa4c --emit=tile-t2`) and of the PTX with one statement a line
 (`fa4-sim --print`). What the classes of the judge's list are called here:
@@ -250,6 +327,7 @@ void Report::print(llvm::raw_ostream &os) const {
   printList("Faults of order that the simulator finds and the proof does not:", unseen);
   printList("Edits of the placed kernel to which nobody objects:", survivors);
   printList("Edits of the PTX that no run shows:", ptxSurvivors);
+  printList("Arguments that miss their edits:", idle);
 }
 
 } // namespace fa4::mutations

@@ -15,15 +15,22 @@
 #include "Subject.h"
 
 #include <map>
+#include <set>
 
 namespace fa4::mutations {
 
 /// Why edits of one class break nothing at an op of T2, in words: for those that no rung
-/// can see through. Stands in KERNEL.arguments, one a line: `class | text of the op | why`.
+/// can see through. Stands in KERNEL.arguments, one a line: `class | text of the op | edits | why`.
+/// The text stands on one line of T2; where others have it, too, `text (2 of 3)` says which is
+/// meant, or `text (all 3)`. `edits` is how many edits it speaks of.
 struct HandArgument {
   std::string kind, op, why;
+  unsigned edits = 1;
+  std::vector<unsigned> placedLines;
 };
-std::vector<HandArgument> parseArguments(llvm::StringRef text);
+/// Those of `text`, at their lines of `placedText`.
+llvm::Expected<std::vector<HandArgument>> parseArguments(llvm::StringRef text,
+                                                         llvm::StringRef placedText);
 
 class Report {
 public:
@@ -31,8 +38,12 @@ public:
   /// all.
   Report(bool canRun, llvm::StringRef placedText, llvm::ArrayRef<HandArgument> arguments);
 
-  void add(const PlacedEdit &edit, const Verdict &verdict);
-  void add(const PtxEdit &edit, const Verdict &verdict);
+  /// Whether a rung objects, or the edit is shown to break nothing.
+  bool add(const PlacedEdit &edit, const Verdict &verdict);
+  bool add(const PtxEdit &edit, const Verdict &verdict);
+  /// After all edits: an argument that speaks of another number of edits than are left to
+  /// it has failed.
+  void checkArguments();
 
   void print(llvm::raw_ostream &os) const;
 
@@ -48,26 +59,25 @@ private:
     unsigned edits = 0, verifier = 0, proof = 0, simulated = 0, simulator = 0, both = 0,
              onlySimulator = 0, survivors = 0, harmless = 0, open = 0;
   };
-  /// Of one line of T2: edits of order, how many a rung refuses without a run, and
-  /// whether the proof holds when its op moves up.
-  struct Watch {
-    unsigned edits = 0, refused = 0;
-    bool mayMove = false;
-  };
   struct Line {
     std::string kind, place, text;
   };
   /// Counts the edit; returns whether a rung objects.
   bool count(Row &row, const Edit &edit, const Verdict &verdict);
-  std::string reasonFor(const PtxEdit &edit) const;
+  std::string reasonFor(const PtxEdit &edit);
+  /// Whether verifiers and proof accept the edit of that kind at a line of T2.
+  bool mayDo(unsigned placedLine, llvm::StringRef kind) const;
   void printTable(llvm::raw_ostream &os, const std::map<std::string, Row> &rows, bool ofPtx) const;
 
   bool canRun;
   std::vector<std::string> placedLines;
   std::vector<HandArgument> arguments;
   std::map<std::string, Row> placed, ptx;
-  std::map<unsigned, Watch> watched;
-  std::vector<Line> survivors, ptxSurvivors, unseen;
+  /// Edits of order that no rung refuses without a run, by line and kind.
+  std::set<std::pair<unsigned, std::string>> accepted;
+  /// How many edits each argument was needed for.
+  std::vector<unsigned> uses;
+  std::vector<Line> survivors, ptxSurvivors, unseen, idle;
   size_t passed = 0, failed = 0;
 };
 

@@ -93,9 +93,8 @@ std::optional<Verdict> fromLine(llvm::StringRef line) {
                  parts[3] == "crashed"};
 }
 
-llvm::Expected<std::unique_ptr<Subject>> Subject::create(MLIRContext &context,
-                                                         llvm::StringRef moduleText,
-                                                         llvm::ArrayRef<InputOptions> inputs) {
+llvm::Expected<std::unique_ptr<Subject>>
+Subject::create(MLIRContext &context, llvm::StringRef moduleText, llvm::ArrayRef<Run> runs) {
   std::unique_ptr<Subject> subject(new Subject());
   subject->stated = parseSourceString<ModuleOp>(moduleText, &context);
   if (!subject->stated) {
@@ -131,15 +130,19 @@ llvm::Expected<std::unique_ptr<Subject>> Subject::create(MLIRContext &context,
   bool isCalled = llvm::any_of(subject->stated->getOps<func::FuncOp>(),
                                [](func::FuncOp function) { return !function.isDeclaration(); });
   if (isCalled) {
-    if (llvm::Error error = subject->prepareRuns(inputs)) {
+    if (llvm::Error error = subject->prepareRuns(runs)) {
       return std::move(error);
     }
   }
   return subject;
 }
 
-llvm::Expected<std::unique_ptr<Subject>>
-Subject::createFromBundle(llvm::StringRef path, llvm::ArrayRef<InputOptions> inputs) {
+llvm::Expected<std::unique_ptr<Subject>> Subject::createFromBundle(llvm::StringRef path,
+                                                                   llvm::ArrayRef<Run> runs) {
+  if (llvm::any_of(runs, [](const Run &run) { return run.isLadder(); })) {
+    return llvm::createStringError("expected the runs of a kernel in PTX to have no steps, but got "
+                                   "one with steps: state each length");
+  }
   llvm::Expected<runtime::Bundle> bundle = runtime::readBundle(path);
   if (!bundle) {
     return bundle.takeError();
@@ -157,7 +160,7 @@ Subject::createFromBundle(llvm::StringRef path, llvm::ArrayRef<InputOptions> inp
     return loaded.takeError();
   }
   subject->baseline = std::move(*loaded);
-  if (llvm::Error error = subject->finishRuns(inputs)) {
+  if (llvm::Error error = subject->finishRuns(runs, /*slots=*/1)) {
     return std::move(error);
   }
   return subject;
@@ -213,13 +216,28 @@ llvm::Expected<Subject::Case> Subject::makeCase(const InputOptions &inputs) cons
   SimulationOptions options;
   options.processors = countProcessors();
   options.simulator.threads = 1;
+  uint64_t before = baseline->getStatistics().warpInstructions;
   if (llvm::Error error = baseline->run(point.arguments, options)) {
     return std::move(error);
+  }
+  constexpr uint64_t patience = 20;
+  point.instructionBudget = patience * (baseline->getStatistics().warpInstructions - before);
+  if (point.instructionBudget == 0) {
+    return llvm::createStringError("expected the kernel to run on the inputs, but got no CTA");
   }
   return point;
 }
 
-llvm::Error Subject::prepareRuns(llvm::ArrayRef<InputOptions> inputs) {
+/// Of the ring with most slots.
+static int64_t countSlots(ModuleOp module) {
+  int64_t slots = 1;
+  module.walk([&](tile::BarrierOp barrier) {
+    slots = std::max<int64_t>(slots, static_cast<int64_t>(barrier.getDepth()));
+  });
+  return slots;
+}
+
+llvm::Error Subject::prepareRuns(llvm::ArrayRef<Run> runs) {
   llvm::Expected<Entry> found = Entry::find(*stated, "");
   if (!found) {
     return found.takeError();
@@ -230,28 +248,30 @@ llvm::Error Subject::prepareRuns(llvm::ArrayRef<InputOptions> inputs) {
     return compiled.takeError();
   }
   baseline = std::move(*compiled);
-  return finishRuns(inputs);
+  return finishRuns(runs, countSlots(*placed));
 }
 
-llvm::Error Subject::finishRuns(llvm::ArrayRef<InputOptions> inputs) {
+llvm::Error Subject::finishRuns(llvm::ArrayRef<Run> runs, int64_t slots) {
   ptx = baseline->getPtx().str();
   llvm::Expected<std::string> spread = spreadPtx(ptx);
   if (!spread) {
     return spread.takeError();
   }
   spreadText = std::move(*spread);
-  for (const InputOptions &input : inputs) {
-    llvm::Expected<Case> point = makeCase(input);
-    if (!point) {
-      return point.takeError();
+  for (const Run &run : runs) {
+    for (const InputOptions &input : run.unroll(slots)) {
+      llvm::Expected<Case> point = makeCase(input);
+      if (!point) {
+        return point.takeError();
+      }
+      point->isStep = run.isLadder();
+      cases.push_back(std::move(*point));
     }
-    cases.push_back(std::move(*point));
   }
-  constexpr uint64_t patience = 20;
-  instructionBudget = patience * baseline->getStatistics().warpInstructions;
-  if (instructionBudget == 0) {
-    return llvm::createStringError("expected the kernel to run on the inputs, but got no CTA");
-  }
+  // Most faults show in the shortest run.
+  llvm::sort(cases, [](const Case &one, const Case &other) {
+    return one.instructionBudget < other.instructionBudget;
+  });
   std::string complaint = simulate(*baseline);
   return complaint.empty() ? llvm::Error::success()
                            : llvm::createStringError(
@@ -294,7 +314,7 @@ std::string Subject::runOnce(SimulatedProgram &program, const Case &point,
   options.processors = countProcessors();
   options.simulator = simulator;
   options.simulator.threads = 1;
-  options.simulator.instructionBudget = instructionBudget;
+  options.simulator.instructionBudget = point.instructionBudget;
   if (llvm::Error error = program.run(given, options)) {
     // Warnings may stand before the fault itself.
     std::string text = llvm::toString(std::move(error));
@@ -310,21 +330,35 @@ std::string Subject::runOnce(SimulatedProgram &program, const Case &point,
 }
 
 std::string Subject::simulate(SimulatedProgram &program) const {
-  std::string complaint;
-  sim::Options options;
-  for (const Case &point : cases) {
-    complaint = complaint.empty() ? runOnce(program, point, options) : complaint;
-  }
   // What no order happens to break may still be unordered.
+  sim::Options options;
   options.races = true;
+  for (const Case &point : cases) {
+    if (std::string complaint = runOnce(program, point, options); !complaint.empty()) {
+      return complaint;
+    }
+  }
+  std::vector<const Case *> inputs;
+  for (const Case &point : cases) {
+    if (!point.isStep) {
+      inputs.push_back(&point);
+    }
+  }
   options.policy = sim::Policy::Random;
-  for (unsigned seed = 0; seed < seeds && complaint.empty(); ++seed) {
+  for (unsigned seed = 0; seed < seeds; ++seed) {
     options.seed = seed;
     options.spuriousTryWait = seed % 2 == 1;
     options.pipeIsa = seed / 2 % 2 == 1;
-    complaint = runOnce(program, cases[seed % cases.size()], options);
+    for (size_t number = 0; number < inputs.size(); ++number) {
+      if (everyInput || number == seed % inputs.size()) {
+        std::string complaint = runOnce(program, *inputs[number], options);
+        if (!complaint.empty()) {
+          return complaint;
+        }
+      }
+    }
   }
-  return complaint;
+  return "";
 }
 
 Verdict Subject::judge(const PlacedEdit &edit, bool alsoSimulate) const {

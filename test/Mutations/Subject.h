@@ -14,6 +14,7 @@
 #define FA4_TEST_MUTATIONS_SUBJECT_H
 
 #include "Edit.h"
+#include "Runs.h"
 
 #include "fa4/Driver/SimulatedProgram.h"
 #include "fa4/Target/TargetInfo.h"
@@ -45,15 +46,14 @@ std::optional<Verdict> fromLine(llvm::StringRef line);
 class Subject {
 public:
   /// The kernel of a module at any level. Where there is a host function, it is run on
-  /// each of `inputs`.
+  /// each of `runs`.
   static llvm::Expected<std::unique_ptr<Subject>>
-  create(mlir::MLIRContext &context, llvm::StringRef moduleText,
-         llvm::ArrayRef<driver::InputOptions> inputs);
+  create(mlir::MLIRContext &context, llvm::StringRef moduleText, llvm::ArrayRef<Run> runs);
 
-  /// A kernel that is PTX, with the bundle that launches it; each of `inputs` gives the
-  /// shapes of all tensors.
-  static llvm::Expected<std::unique_ptr<Subject>>
-  createFromBundle(llvm::StringRef path, llvm::ArrayRef<driver::InputOptions> inputs);
+  /// A kernel that is PTX, with the bundle that launches it; each of `runs` gives the
+  /// shapes of all tensors. Nobody says how deep its rings are, so no run may have a step.
+  static llvm::Expected<std::unique_ptr<Subject>> createFromBundle(llvm::StringRef path,
+                                                                   llvm::ArrayRef<Run> runs);
 
   /// Null for PTX.
   mlir::ModuleOp getPlaced() const { return placed ? *placed : mlir::ModuleOp(); }
@@ -62,8 +62,14 @@ public:
   llvm::StringRef getPtx() const { return spreadText; }
   bool canRun() const { return baseline != nullptr; }
 
-  /// In how many random orders the simulator may try, besides one that is not.
-  void setSeeds(unsigned count) { seeds = count; }
+  /// In how many random orders the simulator may try, besides one that is not: each on one
+  /// input, in turn, or on every input.
+  void setOrders(unsigned count, bool onEveryInput = false) {
+    seeds = count;
+    everyInput = onEveryInput;
+  }
+  /// What the simulator has against the unedited kernel in these orders; empty: nothing.
+  std::string checkBaseline() const { return canRun() ? simulate(*baseline) : ""; }
 
   Verdict judge(const PlacedEdit &edit, bool simulate) const;
   Verdict judge(const PtxEdit &edit) const;
@@ -73,11 +79,14 @@ private:
   struct Case {
     std::vector<driver::Argument> arguments;
     std::vector<std::shared_ptr<driver::HostArray>> results;
+    /// One of many lengths, which are for where things stand: one order will do.
+    bool isStep = false;
+    uint64_t instructionBudget = 0;
   };
 
   Subject() = default;
-  llvm::Error prepareRuns(llvm::ArrayRef<driver::InputOptions> inputs);
-  llvm::Error finishRuns(llvm::ArrayRef<driver::InputOptions> inputs);
+  llvm::Error prepareRuns(llvm::ArrayRef<Run> runs);
+  llvm::Error finishRuns(llvm::ArrayRef<Run> runs, int64_t slots);
   llvm::Expected<std::vector<driver::Argument>>
   makeArguments(const driver::InputOptions &inputs) const;
   int64_t countProcessors() const;
@@ -94,9 +103,9 @@ private:
   std::optional<driver::Entry> entry;
   TargetInfo target;
   unsigned seeds = 3;
+  bool everyInput = false;
   std::vector<Case> cases;
   std::unique_ptr<driver::SimulatedProgram> baseline;
-  uint64_t instructionBudget = 0;
 };
 
 } // namespace fa4::mutations

@@ -158,6 +158,15 @@ private:
 };
 } // namespace
 
+/// Refuses a picture of what is text alone, before any work and before the file is touched.
+static bool refusesPicture(const char *what) {
+  if (llvm::StringRef(outputFile).ends_with(".svg")) {
+    fail(llvm::Twine("expected ") + what + " to be text or .html, but got '" + outputFile + "'");
+    return true;
+  }
+  return false;
+}
+
 static int showProtocol(Input &input) {
   tile::KernelOp kernel = input.kernel();
   if (!kernel) {
@@ -186,7 +195,7 @@ static int showProtocol(Input &input) {
 
 static int showBarriers(Input &input) {
   tile::KernelOp kernel = input.kernel();
-  if (!kernel) {
+  if (!kernel || refusesPicture("the table of barriers")) {
     return Usage;
   }
   if (kernel.getBody().getOps<tile::BarrierOp>().empty()) {
@@ -194,9 +203,6 @@ static int showBarriers(Input &input) {
   }
   explain::BarrierTable table = explain::BarrierTable::of(kernel);
   Output output;
-  if (output.isSvg()) {
-    return fail("expected the table of barriers to be text or .html, but got '" + outputFile + "'");
-  }
   if (output.isHtml()) {
     table.printHtml(output.os());
   } else {
@@ -226,6 +232,9 @@ static int showMemory(Input &input) {
 }
 
 static int showDiff(Input &input) {
+  if (refusesPicture("the passes")) {
+    return Usage;
+  }
   // One text at a time.
   input.get()->getContext()->disableMultithreading();
   llvm::Expected<TargetInfo> info = tool::settleTarget(input.get(), target);
@@ -237,9 +246,6 @@ static int showDiff(Input &input) {
   options.instrument = [&](PassManager &manager) { manager.addInstrumentation(diff.recorder()); };
   bool done = succeeded(driver::DeviceCompiler(input.get(), *info, options).lowerTo(until));
   Output output;
-  if (output.isSvg()) {
-    return fail("expected the passes to be text or .html, but got '" + outputFile + "'");
-  }
   if (output.isHtml()) {
     diff.printHtml(output.os());
   } else {
