@@ -9,6 +9,7 @@ a rescale) are rare under the lazy rule and not counted."""
 
 import argparse
 import csv
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -18,6 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "bench/cost"))
 import compare  # noqa: E402
 import loops  # noqa: E402
+import schedules  # noqa: E402
 
 MODULE = """module attributes {{fa4.target = #fa4.target<"sm_90a">}} {{
   func.func @forward(%q: {t}, %k: {t}, %v: {t}, %o: {t}, %lse: memref<?x?x?xf32>) {{
@@ -47,11 +49,13 @@ def compile_one(options, head_dim, causal, tile):
         stages, rows, columns = tile.split("x")
         rest += f" schedule(#fa4.schedule<forward, tile = {rows} x {columns}, stages = {stages}>)"
     stem.with_suffix(".mlir").write_text(MODULE.format(t=tensor, rest=rest))
+    schedule = schedules.chosen(options.fa4c, "sm_90a", stem.with_suffix(".mlir"))
     subprocess.run([options.fa4c, "--target=sm_90a", "--emit=ptx", stem.with_suffix(".mlir"), "-o", stem.with_suffix(".ptx")], check=True)
     tools = options.work.parent / "bench-cost/tools"
     ptxas, nvdisasm = (compare.tool(tools, name) for name in ("ptxas", "nvdisasm"))
     subprocess.run([ptxas, "-arch=sm_90a", stem.with_suffix(".ptx"), "-o", stem.with_suffix(".cubin")], check=True)
-    return subprocess.run([nvdisasm, "-c", stem.with_suffix(".cubin")], check=True, capture_output=True, text=True).stdout
+    listing = subprocess.run([nvdisasm, "-c", stem.with_suffix(".cubin")], check=True, capture_output=True, text=True).stdout
+    return re.search(r"tile = (\d+) x (\d+), stages = (\d+)", schedule).groups(), listing
 
 
 def count(listing):
@@ -81,9 +85,10 @@ def main():
     options.work.mkdir(parents=True, exist_ok=True)
     with options.csv.open("w", newline="") as stream:
         writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow(["head_dim", "causal", "tile", "exp2", "fma", "alu", "other", "rare"])
+        writer.writerow(["head_dim", "causal", "tile", "rows", "columns", "stages", "exp2", "fma", "alu", "other", "rare"])
         for kernel in kernels():
-            writer.writerow([*kernel, *count(compile_one(options, *kernel))])
+            sizes, listing = compile_one(options, *kernel)
+            writer.writerow([*kernel, *sizes, *count(listing)])
 
 
 if __name__ == "__main__":

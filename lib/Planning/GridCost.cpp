@@ -47,7 +47,9 @@ static std::vector<int64_t> dealtTiles(const ForwardProblem &problem, const Sche
     const int64_t headBytes = shape.keys *
                               (padHeadDim(problem.queryKeyDim) + padHeadDim(problem.valueDim)) *
                               problem.elementBytes;
-    section = std::max<int64_t>(sectionBytes / std::max<int64_t>(headBytes, 1), 1);
+    const int64_t fitting = std::max<int64_t>(sectionBytes / std::max<int64_t>(headBytes, 1), 1);
+    // As many sections as it takes, of equal size: a small last one would not fill the chip.
+    section = llvm::divideCeil(heads, llvm::divideCeil(heads, fitting));
   }
   std::vector<int64_t> all;
   for (int64_t first = 0; first < heads; first += section) {

@@ -40,7 +40,7 @@ private:
   KernelArguments &args;
 };
 
-/// Sections of heads whose K and V fit into L2 together; in a section all heads'
+/// Sections of about equally many heads whose K and V fit into L2 together; in a section all heads'
 /// blocks of one rank, then those of the next. Ranks go by length, so what runs last
 /// is short.
 class InSections : public TileOrder {
@@ -71,8 +71,15 @@ private:
     Value section = wide.constant(plan.target.getInfo().l2SectionBytes);
     Value fitting = wide.mul(wide.div(section, headBytes), wide.convert(args.group));
     // At most a launch's number of tiles, so in 32 bits.
-    return narrow.convert(wide.max(wide.min(fitting, wide.convert(heads)), 1));
+    Value most = narrow.convert(wide.max(wide.min(fitting, wide.convert(heads)), 1));
+    // As many sections as that takes, of equal size: a small last one, longest tiles
+    // first, would not fill the chip.
+    Value sections = narrow.max(ceilDiv(heads, most), 1);
+    return narrow.max(ceilDiv(heads, sections), 1);
   }
+
+  /// Of what is at least one.
+  Value ceilDiv(Value a, Value b) { return narrow.add(narrow.div(narrow.sub(a, 1), b), 1); }
 
   ScalarBuilder &narrow, &wide;
   const ForwardPlan &plan;

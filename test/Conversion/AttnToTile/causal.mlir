@@ -64,7 +64,15 @@ module attributes {fa4.target = #fa4.target<"sm_100a">} {
 // CHECK: %[[HEADS:.+]] = arith.muli %[[NB]], %[[HQ]]
 // CHECK: %[[FITTING:.+]] = arith.divui %c52428800_i64, %{{.+}} : i64
 // CHECK: arith.muli %[[FITTING]], %{{.+}} : i64
-// CHECK: %[[SIZE:.+]] = arith.trunci %{{.+}} : i64 to i32
+// CHECK: %[[MOST:.+]] = arith.trunci %{{.+}} : i64 to i32
+// As many sections as that takes, of equal size.
+// CHECK: %[[BUTONE:.+]] = arith.subi %[[HEADS]], %c1_i32
+// CHECK: %[[WHOLE:.+]] = arith.divui %[[BUTONE]], %[[MOST]]
+// CHECK: %[[COUNT:.+]] = arith.addi %[[WHOLE]], %c1_i32
+// CHECK: %[[SECTIONS:.+]] = arith.maxsi %[[COUNT]], %c1_i32
+// CHECK: %[[SHARE:.+]] = arith.divui %{{.+}}, %[[SECTIONS]]
+// CHECK: %[[ROUNDED:.+]] = arith.addi %[[SHARE]], %c1_i32
+// CHECK: %[[SIZE:.+]] = arith.maxsi %[[ROUNDED]], %c1_i32
 // CHECK: %[[SECTION:.+]] = arith.muli %[[SIZE]], %[[BLOCKS]]
 // CHECK: %[[NUMBER:.+]] = arith.divui %[[T]], %[[SECTION]]
 // CHECK: %[[FIRST:.+]] = arith.muli %[[NUMBER]], %[[SIZE]]

@@ -294,6 +294,17 @@ TEST(CostModel, NothingToDo) {
   EXPECT_EQ(none.usefulShare, 0);
 }
 
+/// A section that the cache would hold twelve heads of has eleven where there are 64, so
+/// that the last one fills the chip, too.
+TEST(CostModel, SectionsEndTogether) {
+  const ForwardProblem problem{128, 128, 2, /*unevenTiles=*/true};
+  const Schedule schedule = scheduleFor(problem, blackwell());
+  const BlockCost block = costOf(problem, schedule, blackwell());
+  const GridCost grid =
+      costOfGrid(problem, schedule, blackwell(), block, {4, 16, 8192, 8192, true}, 148);
+  EXPECT_LT(grid.idleShare, 0.02);
+}
+
 /// What the planner chooses is what the model finds best for launches that fill the chip.
 TEST(CostModel, SelectionAgrees) {
   for (bool uneven : {false, true}) {
