@@ -21,6 +21,8 @@ LINE = re.compile(r'^\s*//## File "[^"]*", line (\d+)')
 # What ptxas leaves in its place, and one for one.
 FIXED = ("SYNCS", "BAR", "LDTM", "STTM", "UTCHMMA", "UTCBAR", "UTMALDG", "UTMASTG", "STS", "LDS", "STG", "LDG", "ATOMS",
          "UTMACMDFLUSH", "ELECT", "VOTE", "VOTEU", "NANOSLEEP", "EXIT")
+# What a loop that only waits may hold.
+AGAIN = {"SYNCS", "BRA", "CCTL", "MOV", "UMOV", "IMAD", "R2UR"}
 ENDS = ("BRA", "EXIT", "RET", "BRX", "CALL")
 
 
@@ -86,14 +88,16 @@ def blocks(code, labels):
 def retries(code, graph):
     """Blocks that run only when a wait fails: they sleep or do nothing but look again, or lead
     only to or from such."""
-    before = defaultdict(set)
-    for k, (_, _, follows) in enumerate(graph):
-        for successor in follows:
-            before[successor].add(k)
+    before = predecessors(graph)
+    waits = Counter((line, k) for k, (first, end, _) in enumerate(graph) for op, _, line, _ in code[first:end] if op.startswith("SYNCS"))
+    places = Counter(line for line, _ in waits)
     found = set()
     for k, (first, end, follows) in enumerate(graph):
         names = {op.split(".")[0] for op, *_ in code[first:end]}
-        if "NANOSLEEP" in names or (k in follows and names == {"SYNCS", "BRA"}):
+        # Looks again; the first look stands elsewhere.
+        again = k in follows and "SYNCS" in names and names <= AGAIN and all(
+            places[line] > 1 for op, _, line, _ in code[first:end] if op.startswith("SYNCS"))
+        if "NANOSLEEP" in names or again:
             found.add(k)
     while True:
         more = {k for k, (_, _, follows) in enumerate(graph)
@@ -103,11 +107,34 @@ def retries(code, graph):
         found |= more
 
 
-def frequency(code, block, executed):
-    """How often the instructions of a block ran, given how often each PTX line did."""
-    first, end, _ = block
-    fixed = [executed.get(line, 0) for op, _, line, _ in code[first:end] if op.split(".")[0] in FIXED]
-    return median_high(fixed or [executed.get(line, 0) for _, _, line, _ in code[first:end]])
+def predecessors(graph):
+    before = defaultdict(set)
+    for k, (_, _, follows) in enumerate(graph):
+        for successor in follows:
+            before[successor].add(k)
+    return before
+
+
+def frequencies(code, graph, executed):
+    """How often each block ran, given how often each PTX line did. A block none of whose
+    instructions stays in its place, say what was moved out of a loop, runs no more often than the
+    blocks before it together, nor than those behind it."""
+    skipped, before = retries(code, graph), predecessors(graph)
+    times, free = [], set()
+    for k, (first, end, _) in enumerate(graph):
+        fixed = [executed.get(line, 0) for op, _, line, _ in code[first:end] if op.split(".")[0] in FIXED]
+        times.append(0 if k in skipped else median_high(fixed or [executed.get(line, 0) for _, _, line, _ in code[first:end]]))
+        if not fixed:
+            free.add(k)
+    changed = True
+    while changed:
+        changed = False
+        for k in free:
+            for others in (before[k] - skipped, graph[k][2] - skipped):
+                most = sum(times[other] for other in others)
+                if others and times[k] > most:
+                    times[k], changed = most, True
+    return times
 
 
 def read(file):
@@ -132,11 +159,9 @@ def count(listing, lines, opcodes):
     """Instructions by pipe, with `all`, that one warp issued, and {kind: (PTX, machine)} of what must agree."""
     code, labels = parse(listing)
     graph = blocks(code, labels)
-    skipped = retries(code, graph)
     pipes, machine = Counter(), Counter()
-    for k, block in enumerate(graph):
-        times = 0 if k in skipped else frequency(code, block, lines)
-        for op, *_ in code[block[0]:block[1]]:
+    for (first, end, _), times in zip(graph, frequencies(code, graph, lines)):
+        for op, *_ in code[first:end]:
             pipes[loops.pipe(op.split(".")[0])] += times
             pipes["all"] += times
             machine[op] += times
