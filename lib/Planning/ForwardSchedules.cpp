@@ -12,6 +12,7 @@
 
 #include "ForwardSchedules.h"
 
+#include "fa4/Planning/RegisterBudget.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -36,13 +37,6 @@ static Home inMemory(std::string step, std::optional<int64_t> result, std::strin
 
 static Home inRegisters(std::string step, std::optional<int64_t> result) {
   return Home{std::move(step), result, HomeSpace::Registers, "", 1, std::nullopt};
-}
-
-/// Registers of one thread at launch, the pool that roles redistribute.
-static int64_t launchRegisters(const TargetInfo &target, int64_t warpgroups) {
-  const int64_t threads = warpgroups * warpsPerGroup * target.threadsPerWarp;
-  const int64_t share = std::min(target.registersPerSm / threads, target.maxRegistersPerThread);
-  return static_cast<int64_t>(llvm::alignDown(share, target.registerGranule));
 }
 
 //===----------------------------------------------------------------------===//
@@ -107,25 +101,19 @@ static std::optional<Exp2Share> chooseExp2(const ForwardProblem &problem, const 
 
 static void addTmemRoles(const TargetInfo &target, Schedule &plan) {
   const int64_t stages = plan.stages;
-  const int64_t launch = launchRegisters(target, stages + 2);
-  // What ptxas 13.0 needs for no spill under every mask and score region: a row of
-  // scores beside a formula's values, and o in pieces; the rest shares what is left.
-  const int64_t softmax = 192;
-  const int64_t correction = 80;
-  const int64_t left = launch * (stages + 2) - stages * softmax - correction;
-  const int64_t others = static_cast<int64_t>(
-      llvm::alignDown(std::max<int64_t>(std::min(left, launch), 0), target.registerGranule));
   const int64_t next = warpsPerGroup * (stages + 1);
-  plan.roles = {Role{"softmax", {"softmax"}, warpsPerGroup, stages, 0, softmax},
-                Role{"correction",
-                     {"rescale", "finish"},
-                     warpsPerGroup,
-                     1,
-                     warpsPerGroup * stages,
-                     correction},
-                Role{"mma", {"qk", "pv"}, 1, 1, next, others},
-                Role{"store", {"store"}, 1, 1, next + 1, others},
-                Role{"load", {"load_q", "load_k", "load_v"}, 1, 1, next + 2, others}};
+  plan.roles.clear();
+  auto add = [&](std::string name, std::vector<std::string> steps, int64_t warps, int64_t replicas,
+                 int64_t firstWarp) {
+    plan.roles.push_back(
+        Role{std::move(name), std::move(steps), warps, replicas, firstWarp, std::nullopt});
+  };
+  add("softmax", {"softmax"}, warpsPerGroup, stages, 0);
+  add("correction", {"rescale", "finish"}, warpsPerGroup, 1, warpsPerGroup * stages);
+  add("mma", {"qk", "pv"}, 1, 1, next);
+  add("store", {"store"}, 1, 1, next + 1);
+  add("load", {"load_q", "load_k", "load_v"}, 1, 1, next + 2);
+  budgetRegisters(target, plan);
 }
 
 static void orderTmem(Schedule &plan) {

@@ -78,7 +78,7 @@ module attributes {fa4.target = #fa4.target<"sm_100a", mma_issue_order = false>}
 // CHECK: schedule(#fa4.schedule<forward, tile = 128 x 64, stages = 1, ctas = 1, work = dynamic,
 // CHECK-SAME: order = [load_v at 1, softmax[0] at 1, rescale[0] at 1, pv[0] at 1, load_k at 0, qk[0] at 0]
 // CHECK-SAME: softmax.0 = tmem @sp_mem column 32 as p, softmax.1 = smem @stat_mem as alpha
-// CHECK-SAME: roles = [softmax = {softmax} warps 4 at 0 regs 192
+// CHECK-SAME: roles = [softmax = {softmax} warps 4 at 0 regs 176
 // CHECK-SAME: rescale_log2_threshold = 8.000000e+00, exp2 = <degree 5, of 1 columns the last 1, chunks 0 to 9>, early_acquire = [alpha]>)
 // REMARK: kept the schedule that was asked for, tile = 128 x 64, stages = 1
 module attributes {fa4.target = #fa4.target<"sm_100a">} {

@@ -213,7 +213,7 @@ TEST(ScheduleCheck, ScoresOfARowInRegisters) {
   std::string violation;
   EXPECT_FALSE(buildForward(problem, blackwell(), {128, 256, 1}, violation));
   EXPECT_EQ(violation, "expected registers of role 'softmax' to be at least 282 for a row of "
-                       "scores, but got 192");
+                       "scores, but got 240");
 }
 
 } // namespace

@@ -11,6 +11,7 @@
 
 #include "ScheduleEdits.h"
 
+#include "fa4/Planning/RegisterBudget.h"
 #include "fa4/Planning/ScheduleSelection.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -163,6 +164,7 @@ void Drawer::drawRoles(Schedule &plan) {
     roleNamed(plan, finisher).steps.emplace_back("store");
     dropRole(plan, "store");
   }
+  budgetRegisters(target, plan);
 }
 
 void Drawer::drawStatistics(Schedule &plan) {
