@@ -106,6 +106,8 @@ LogicalResult DeviceCompiler::lowerTo(DeviceLevel level) {
     }
     double start = processorSeconds(), proofs = 0.0;
     PassManager manager(module.getContext());
+    // What stands behind the last stretch LLVM verifies, as all that it gets.
+    manager.enableVerifier(stretch.end != DeviceLevel::Machine);
     manager.addInstrumentation(std::make_unique<ProofTimer>(proofs));
     if (options.instrument) {
       options.instrument(manager);

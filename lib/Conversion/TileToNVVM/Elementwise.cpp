@@ -171,7 +171,10 @@ struct Exp2Lowering : LoweringPattern<Exp2Op> {
       bool isFormula = llvm::all_of(llvm::seq(begin, end), [&](int64_t column) {
         return op.getShare() && op.getShare()->isPolynomial(first + column);
       });
-      pieces.push_back(isFormula && end != columns ? endPiece(b, op, piece, lowering) : piece);
+      if (isFormula && end != columns) {
+        endPiece(b, op, piece, lowering);
+      }
+      pieces.push_back(piece);
       begin = end;
     }
     rewriter.replaceOp(op, joinLanes(b, pieces));

@@ -45,10 +45,6 @@ static Width widthOf(Type element) {
   }
 }
 
-static Value toFlag(ImplicitLocOpBuilder &b, Value inside) {
-  return arith::ExtUIOp::create(b, b.getI32Type(), inside);
-}
-
 static Value toBits(ImplicitLocOpBuilder &b, Value scalar) {
   if (isa<IntegerType>(scalar.getType())) {
     return scalar;
@@ -60,11 +56,10 @@ static Value toBits(ImplicitLocOpBuilder &b, Value scalar) {
 Value loadIfInside(ImplicitLocOpBuilder &b, Type element, Value address, Value inside) {
   Width width = widthOf(element);
   std::string suffix = width.suffix.str();
-  std::string text = "{ .reg .pred p; setp.ne.b32 p, $2, 0; mov." + suffix +
-                     " $0, 0; @p ld.global." + suffix + " $0, [$1]; }";
-  std::string constraints = std::string("=&") + width.letter + ",l,r";
+  std::string text = "{ mov." + suffix + " $0, 0; @$2 ld.global." + suffix + " $0, [$1]; }";
+  std::string constraints = std::string("=&") + width.letter + ",l,b";
   Type bits = b.getIntegerType(width.bits);
-  Value loaded = emitPtx(b, bits, {address, toFlag(b, inside)}, text, constraints,
+  Value loaded = emitPtx(b, bits, {address, inside}, text, constraints,
                          /*hasSideEffects=*/true);
   return element == bits ? loaded : arith::BitcastOp::create(b, element, loaded).getResult();
 }
@@ -83,18 +78,19 @@ static std::pair<std::string, std::string> vectorForm(int64_t words, int64_t fir
 
 Value loadWordsIfInside(ImplicitLocOpBuilder &b, int64_t words, Value address, Value inside) {
   auto [suffix, registers] = vectorForm(words, 0);
-  std::string text = "{ .reg .pred p; setp.ne.b32 p, $" + std::to_string(words + 1) + ", 0; ";
+  std::string text = "{ ";
   std::string constraints;
   for (int64_t word = 0; word < words; ++word) {
     text += "mov.b32 $" + std::to_string(word) + ", 0; ";
     constraints += "=&r,";
   }
-  text += "@p ld.global" + suffix + " " + registers + ", [$" + std::to_string(words) + "]; }";
+  text += "@$" + std::to_string(words + 1) + " ld.global" + suffix + " " + registers + ", [$" +
+          std::to_string(words) + "]; }";
   Type word = b.getI32Type();
   Type result =
       words == 1 ? word
                  : LLVM::LLVMStructType::getLiteral(b.getContext(), SmallVector<Type>(words, word));
-  Value loaded = emitPtx(b, result, {address, toFlag(b, inside)}, text, constraints + "l,r",
+  Value loaded = emitPtx(b, result, {address, inside}, text, constraints + "l,b",
                          /*hasSideEffects=*/true);
   SmallVector<Value> lanes;
   for (int64_t index = 0; index < words; ++index) {
@@ -106,32 +102,28 @@ Value loadWordsIfInside(ImplicitLocOpBuilder &b, int64_t words, Value address, V
 
 void storeIfInside(ImplicitLocOpBuilder &b, Value scalar, Value address, Value inside) {
   Width width = widthOf(scalar.getType());
-  std::string text =
-      "{ .reg .pred p; setp.ne.b32 p, $2, 0; @p st.global." + width.suffix.str() + " [$1], $0; }";
-  std::string constraints = std::string(1, width.letter) + ",l,r,~{memory}";
-  emitPtx(b, Type(), {toBits(b, scalar), address, toFlag(b, inside)}, text, constraints,
+  std::string text = "@$2 st.global." + width.suffix.str() + " [$1], $0;";
+  std::string constraints = std::string(1, width.letter) + ",l,b,~{memory}";
+  emitPtx(b, Type(), {toBits(b, scalar), address, inside}, text, constraints,
           /*hasSideEffects=*/true);
 }
 
 void storeWordsIfInside(ImplicitLocOpBuilder &b, Value words, Value address, Value inside) {
   int64_t count = cast<VectorType>(words.getType()).getDimSize(0);
   auto [suffix, registers] = vectorForm(count, 2);
-  SmallVector<Value> operands{address, toFlag(b, inside)};
-  std::string constraints = "l,r";
+  SmallVector<Value> operands{address, inside};
+  std::string constraints = "l,b";
   for (int64_t word = 0; word < count; ++word) {
     operands.push_back(takeLane(b, words, word));
     constraints += ",r";
   }
-  emitPtx(b, Type(), operands,
-          "{ .reg .pred p; setp.ne.b32 p, $1, 0; @p st.global" + suffix + " [$0], " + registers +
-              "; }",
+  emitPtx(b, Type(), operands, "@$1 st.global" + suffix + " [$0], " + registers + ";",
           constraints + ",~{memory}", /*hasSideEffects=*/true);
 }
 
 void addIfInside(ImplicitLocOpBuilder &b, Value scalar, Value address, Value inside) {
-  emitPtx(b, Type(), {scalar, address, toFlag(b, inside)},
-          "{ .reg .pred p; setp.ne.b32 p, $2, 0; @p red.global.add.f32 [$1], $0; }",
-          "f,l,r,~{memory}", /*hasSideEffects=*/true);
+  emitPtx(b, Type(), {scalar, address, inside}, "@$2 red.global.add.f32 [$1], $0;",
+          "f,l,b,~{memory}", /*hasSideEffects=*/true);
 }
 
 namespace {

@@ -45,8 +45,48 @@ Value broadcast(ImplicitLocOpBuilder &b, Value value, int64_t width) {
   return vector::BroadcastOp::create(b, VectorType::get({width}, value.getType()), value);
 }
 
+namespace {
+/// Where a lane comes from: a lane of `vector`, or `scalar` itself.
+struct LaneSource {
+  Value vector;
+  int64_t lane = 0;
+  Value scalar = Value();
+};
+} // namespace
+
+/// Past what only renames registers, so that it is never built for the lane's sake.
+static LaneSource findSource(Value vector, int64_t lane) {
+  while (true) {
+    if (auto joined = vector.getDefiningOp<vector::FromElementsOp>()) {
+      return {vector, lane, joined.getElements()[lane]};
+    }
+    auto shuffle = vector.getDefiningOp<LLVM::ShuffleVectorOp>();
+    int32_t picked = shuffle ? shuffle.getMask()[lane] : -1;
+    if (picked < 0) {
+      return {vector, lane};
+    }
+    int64_t lanes = widthOf(shuffle.getV1());
+    vector = picked < lanes ? shuffle.getV1() : shuffle.getV2();
+    lane = picked % lanes;
+  }
+}
+
 Value pickLanes(ImplicitLocOpBuilder &b, Value vector, ArrayRef<int32_t> lanes) {
-  return LLVM::ShuffleVectorOp::create(b, vector, vector, lanes);
+  SmallVector<LaneSource> sources =
+      llvm::map_to_vector(lanes, [&](int32_t lane) { return findSource(vector, lane); });
+  if (llvm::all_of(sources, [](const LaneSource &source) { return source.scalar; })) {
+    return fromLanes(
+        b, getElementTypeOrSelf(vector),
+        llvm::map_to_vector(sources, [](const LaneSource &source) { return source.scalar; }));
+  }
+  Value first = sources.front().vector;
+  if (llvm::any_of(sources, [&](const LaneSource &source) { return source.vector != first; })) {
+    return LLVM::ShuffleVectorOp::create(b, vector, vector, lanes);
+  }
+  return LLVM::ShuffleVectorOp::create(b, first, first,
+                                       llvm::map_to_vector(sources, [](const LaneSource &source) {
+                                         return static_cast<int32_t>(source.lane);
+                                       }));
 }
 
 Value takeLanes(ImplicitLocOpBuilder &b, Value vector, int64_t begin, int64_t width) {
@@ -79,7 +119,27 @@ static Value joinTwo(ImplicitLocOpBuilder &b, Value low, Value high) {
   return LLVM::ShuffleVectorOp::create(b, widen(b, low, common), widen(b, high, common), mask);
 }
 
+/// The lanes of `pieces` if each of them is a scalar already.
+static std::optional<SmallVector<Value>> findScalars(ArrayRef<Value> pieces) {
+  SmallVector<Value> scalars;
+  for (Value piece : pieces) {
+    for (int64_t lane = 0, end = widthOf(piece); lane < end; ++lane) {
+      Value scalar = findSource(piece, lane).scalar;
+      if (!scalar) {
+        return std::nullopt;
+      }
+      scalars.push_back(scalar);
+    }
+  }
+  return scalars;
+}
+
 Value joinLanes(ImplicitLocOpBuilder &b, ArrayRef<Value> pieces) {
+  if (pieces.size() > 1) {
+    if (std::optional<SmallVector<Value>> scalars = findScalars(pieces)) {
+      return fromLanes(b, getElementTypeOrSelf(pieces.front()), *scalars);
+    }
+  }
   SmallVector<Value> level(pieces);
   while (level.size() > 1) {
     SmallVector<Value> next;
@@ -95,7 +155,9 @@ Value joinLanes(ImplicitLocOpBuilder &b, ArrayRef<Value> pieces) {
 }
 
 Value takeLane(ImplicitLocOpBuilder &b, Value vector, int64_t lane) {
-  return vector::ExtractOp::create(b, vector, lane);
+  LaneSource source = findSource(vector, lane);
+  return source.scalar ? source.scalar
+                       : vector::ExtractOp::create(b, source.vector, source.lane).getResult();
 }
 
 SmallVector<Value> takeAllLanes(ImplicitLocOpBuilder &b, Value vector) {
@@ -181,14 +243,20 @@ Value anyLane(ImplicitLocOpBuilder &b, Value condition) {
                                   condition, NVVM::VoteSyncKind::any);
 }
 
-SmallVector<Value> orderBehind(ImplicitLocOpBuilder &b, ArrayRef<Value> lanes, Value smem,
-                               const Lowering &lowering) {
+void orderBehind(ImplicitLocOpBuilder &b, ArrayRef<Value> lanes, Value smem,
+                 const Lowering &lowering) {
   // Shared memory starts at no such address, which no tool knows. Each boundary has its
   // own: ptxas drops a second test of what a first one has decided.
   uint32_t address = ~lowering.takeBoundaryNumber();
-  std::string text = "{ .reg .pred never; setp.eq.u32 never, $" + std::to_string(2 * lanes.size()) +
-                     ", " + std::to_string(address) + "; @never exit; }";
-  return emitPtxOnLanes(b, lanes, smem, text, /*clobbersMemory=*/false);
+  std::string text =
+      "{ .reg .pred never; setp.eq.u32 never, $0, " + std::to_string(address) + "; @never exit; }";
+  SmallVector<Value> operands{smem};
+  std::string constraints = "r";
+  for (Value lane : lanes) {
+    operands.push_back(lane);
+    constraints += std::string(",") + registerLetter(lane.getType());
+  }
+  emitPtx(b, Type(), operands, text, constraints, /*hasSideEffects=*/true);
 }
 
 } // namespace fa4::tile::gpu

@@ -236,12 +236,13 @@ static void emitFormulas(Operation *root) {
 
 LogicalResult expandMath(Operation *root) {
   emitFormulas(root);
-  bool needsPolynomials =
-      root->walk([](Operation *op) {
-            return isUpstreamPolynomial(op) ? WalkResult::interrupt() : WalkResult::advance();
-          })
-          .wasInterrupted();
-  if (!needsPolynomials) {
+  SmallVector<Operation *> polynomials;
+  root->walk([&](Operation *op) {
+    if (isUpstreamPolynomial(op)) {
+      polynomials.push_back(op);
+    }
+  });
+  if (polynomials.empty()) {
     return success();
   }
   RewritePatternSet patterns(root->getContext());
@@ -251,7 +252,10 @@ LogicalResult expandMath(Operation *root) {
                                math::ExpM1Op::getOperationName()},
                               name);
   });
-  if (failed(applyPatternsGreedily(root, std::move(patterns)))) {
+  // Of a kernel of thousands of ops only these and what they become.
+  GreedyRewriteConfig few;
+  few.setStrictness(GreedyRewriteStrictness::ExistingAndNewOps);
+  if (failed(applyOpPatternsGreedily(polynomials, std::move(patterns), few))) {
     return failure();
   }
   // expm1 is made of others.

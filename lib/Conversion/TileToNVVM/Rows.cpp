@@ -65,14 +65,10 @@ void findPieceChains(Lowering &lowering) {
   });
 }
 
-Value endPiece(ImplicitLocOpBuilder &b, Operation *op, Value piece, const Lowering &lowering) {
-  Type element = getElementTypeOrSelf(piece);
-  if (!lowering.target().hasTensorMemory() || !element.isF32()) {
-    return piece;
+void endPiece(ImplicitLocOpBuilder &b, Operation *op, Value piece, const Lowering &lowering) {
+  if (lowering.target().hasTensorMemory() && getElementTypeOrSelf(piece).isF32()) {
+    orderBehind(b, takeAllLanes(b, piece), lowering.role(op).smem, lowering);
   }
-  SmallVector<Value> lanes =
-      orderBehind(b, takeAllLanes(b, piece), lowering.role(op).smem, lowering);
-  return fromLanes(b, element, lanes);
 }
 
 namespace {
@@ -147,7 +143,10 @@ SmallVector<Value> ChainEmitter::run() {
     int64_t length = std::min(width, lanes - begin);
     bool isLast = begin + length == lanes;
     for (auto [result, piece] : llvm::zip_equal(results, emitPiece(begin, length))) {
-      result.push_back(isLast ? piece : endPiece(b, last, piece, lowering));
+      if (!isLast) {
+        endPiece(b, last, piece, lowering);
+      }
+      result.push_back(piece);
     }
   }
   return llvm::map_to_vector(results, [&](ArrayRef<Value> pieces) { return joinLanes(b, pieces); });

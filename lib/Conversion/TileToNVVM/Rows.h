@@ -47,9 +47,9 @@ std::unique_ptr<PieceEmitter> makeMapEmitter(mlir::ImplicitLocOpBuilder &b, MapO
 std::unique_ptr<PieceEmitter> makeMaskEmitter(mlir::ImplicitLocOpBuilder &b, MaskOp op,
                                               mlir::ValueRange operands, const Lowering &lowering);
 
-/// The lanes of a finished piece of `op`'s result, behind which the next one starts.
-mlir::Value endPiece(mlir::ImplicitLocOpBuilder &b, mlir::Operation *op, mlir::Value piece,
-                     const Lowering &lowering);
+/// Finishes a piece of `op`'s result before the next one starts.
+void endPiece(mlir::ImplicitLocOpBuilder &b, mlir::Operation *op, mlir::Value piece,
+              const Lowering &lowering);
 
 /// Finds the chains of ops that are emitted together.
 void findPieceChains(Lowering &lowering);

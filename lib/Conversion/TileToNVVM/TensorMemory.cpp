@@ -37,10 +37,18 @@ static int64_t pieceLength(int64_t rest, int64_t largest) {
   return std::min<int64_t>(largest, int64_t(1) << llvm::Log2_64(rest));
 }
 
-/// The values of `words` after a point that no use may cross.
-static Value pinWords(ImplicitLocOpBuilder &b, Value words) {
-  return fromLanes(b, b.getI32Type(),
-                   emitPtxOnLanes(b, takeAllLanes(b, words), {}, "", /*clobbersMemory=*/false));
+/// The values of `words` after a point that no use may cross, as f32 if they are; a
+/// cast in front of it would be a use.
+static Value pinWords(ImplicitLocOpBuilder &b, Value words, Type element) {
+  SmallVector<Value> lanes =
+      emitPtxOnLanes(b, takeAllLanes(b, words), {}, "", /*clobbersMemory=*/false);
+  if (!element.isF32()) {
+    return fromLanes(b, b.getI32Type(), lanes);
+  }
+  for (Value &lane : lanes) {
+    lane = LLVM::BitcastOp::create(b, element, lane);
+  }
+  return fromLanes(b, element, lanes);
 }
 
 static Value loadPiece(ImplicitLocOpBuilder &b, Value pointer, int64_t words) {
@@ -90,9 +98,10 @@ Value readTensorMemory(ImplicitLocOpBuilder &b, Value base, FragType type, Type 
   }
   waitForLoads(b);
   for (Value &piece : pieces) {
-    piece = pinWords(b, piece);
+    piece = pinWords(b, piece, type.getElementType());
   }
-  return fromWords(b, joinLanes(b, pieces), converted);
+  Value joined = joinLanes(b, pieces);
+  return joined.getType() == converted ? joined : fromWords(b, joined, converted);
 }
 
 void writeTensorMemory(ImplicitLocOpBuilder &b, Value base, FragType type, Value value) {
@@ -121,7 +130,7 @@ static void emitRescale(ImplicitLocOpBuilder &b, Value base, int64_t columns, Va
     int64_t length = pieceLength(columns - column, kRescaleColumns);
     Value words = loadPiece(b, pieceOf(b, base, column), length);
     waitForLoads(b);
-    Value piece = fromWords(b, pinWords(b, words), VectorType::get({length}, b.getF32Type()));
+    Value piece = pinWords(b, words, b.getF32Type());
     Value scaled = arith::MulFOp::create(b, piece, broadcast(b, factor, length));
     storePiece(b, pieceOf(b, base, column), toWords(b, scaled));
     column += length;

@@ -148,11 +148,15 @@ private:
     findLazyMaxima(lowering);
     findPieceChains(lowering);
     if (failed(lowerTileOps(lowering)) || failed(expandMath(lowering.function)) ||
-        failed(expandStructure(lowering.function)) || failed(lowerToMachine(lowering.function))) {
+        failed(expandStructure(lowering.function))) {
+      return failure();
+    }
+    // Rows that nobody uses as a whole.
+    (void)runRegionDCE(rewriter, lowering.function->getRegions());
+    if (failed(lowerToMachine(lowering.function))) {
       return failure();
     }
     placeLoopAnnotations(lowering.function);
-    (void)runRegionDCE(rewriter, lowering.function->getRegions());
     kernel.erase();
     return success();
   }

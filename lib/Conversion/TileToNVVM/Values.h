@@ -80,13 +80,12 @@ llvm::SmallVector<mlir::Value> emitPtxOnLanes(mlir::ImplicitLocOpBuilder &b,
 /// Whether `condition` (i1) holds for some lane of the warp: the same for all of them.
 mlir::Value anyLane(mlir::ImplicitLocOpBuilder &b, mlir::Value condition);
 
-/// `lanes` behind a branch that is never taken, over which ptxas moves nothing: it would
-/// start the next piece of a row before this one is over, and spill. `smem` is where
-/// the CTA's shared memory starts. Not among products on fragments, which a branch
-/// serializes.
-llvm::SmallVector<mlir::Value> orderBehind(mlir::ImplicitLocOpBuilder &b,
-                                           llvm::ArrayRef<mlir::Value> lanes, mlir::Value smem,
-                                           const Lowering &lowering);
+/// Ends what makes `lanes` at a branch that is never taken, over which ptxas moves
+/// nothing: it would start the next piece of a row before this one is over, and spill.
+/// `smem` is where the CTA's shared memory starts. Not among products on fragments, which
+/// a branch serializes.
+void orderBehind(mlir::ImplicitLocOpBuilder &b, llvm::ArrayRef<mlir::Value> lanes, mlir::Value smem,
+                 const Lowering &lowering);
 
 /// 2^x by the machine, on f32 or vectors of it.
 mlir::Value emitExp2(mlir::ImplicitLocOpBuilder &b, mlir::Value x);

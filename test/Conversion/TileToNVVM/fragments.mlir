@@ -62,7 +62,7 @@ tile.kernel @products(%c: f32, %L: !gl, %nt: i32) target(#fa4.target<"sm_90a">) 
     %t = tile.cast %scaled : !S -> !tile.frag<64x64xbf16, #acc>
     // CHECK-COUNT-4: nvvm.stmatrix
     tile.write %t to @Out : !tile.frag<64x64xbf16, #acc>
-    // CHECK-COUNT-2: @p st.global.b32
+    // CHECK-COUNT-2: @$2 st.global.b32
     tile.store %top to %L[] : !row, !gl
   }
 }
@@ -117,7 +117,7 @@ tile.kernel @lazy(%c: f32, %n: i32, %L: !gl, %nt: i32) target(#fa4.target<"sm_90
     }
     // CHECK-COUNT-4: nvvm.shfl.sync bfly
     // CHECK-NOT: nvvm.shfl
-    // CHECK-COUNT-2: @p st.global.b32
+    // CHECK-COUNT-2: @$2 st.global.b32
     tile.store %l to %L[] : !row, !gl
     tile.write %o to @X : !S
   }
