@@ -306,7 +306,32 @@ Line numbers are those of the T2 text (`fa4c --emit=tile-t2`) and of the PTX wit
 )";
 }
 
+/// Of a kernel without a run: what nobody has looked at.
+void Report::printReach(llvm::raw_ostream &os) const {
+  os << R"(No function calls this kernel, so it has no numbers and no PTX here: verifiers and proof are the only rungs.
+They see who waits for whom: each edit of a wait, an arrival, a commit, a fence, a count or a phase, and of a place or a
+size where two accesses then meet, in tiles of every length. They do not see which numbers an access means as long as the
+same memory is touched in the same order: another element of an operand with its own wait, another coordinate of a copy,
+a product that adds instead of overwriting. Nor do they see the way from T2 to PTX, which the other kernels' edits of PTX
+test for the ops that they share with this one. Edits that are of values alone are neither found nor shown harmless:
+)";
+  unsigned edits = 0;
+  for (const auto &[kind, row] : placed) {
+    if (row.open != 0) {
+      os << (edits == 0 ? "" : ", ") << row.open << " of `" << kind << '`';
+      edits += row.open;
+    }
+  }
+  os << (edits == 0 ? "none of this kernel's.\n\n" : "; in all ");
+  if (edits != 0) {
+    os << edits << ".\n\n";
+  }
+}
+
 void Report::print(llvm::raw_ostream &os) const {
+  if (!canRun) {
+    printReach(os);
+  }
   if (!placed.empty()) {
     os << "Edits of the placed kernel (T2):\n\n";
     printTable(os, placed, /*ofPtx=*/false);

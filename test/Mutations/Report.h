@@ -67,6 +67,7 @@ private:
   std::string reasonFor(const PtxEdit &edit);
   /// Whether verifiers and proof accept the edit of that kind at a line of T2.
   bool mayDo(unsigned placedLine, llvm::StringRef kind) const;
+  void printReach(llvm::raw_ostream &os) const;
   void printTable(llvm::raw_ostream &os, const std::map<std::string, Row> &rows, bool ofPtx) const;
 
   bool canRun;
