@@ -59,6 +59,9 @@ cl::opt<unsigned> moreSeeds("more-seeds",
                             cl::desc("Random orders, on every input, for edits that nothing else "
                                      "explains"),
                             cl::init(64));
+cl::opt<bool>
+    lenient("lenient-tcgen05",
+            cl::desc("Ask for no fences or waits of tensor memory that others leave out"));
 cl::opt<uint64_t> seed("seed", cl::desc("Which sample"), cl::init(1));
 cl::opt<unsigned> jobs("jobs", cl::desc("Edits at a time"), cl::init(2));
 cl::opt<unsigned> patience("patience", cl::desc("Seconds for one edit"), cl::init(120));
@@ -322,7 +325,7 @@ struct Totals {
 static llvm::Expected<std::unique_ptr<Subject>>
 createSubject(mlir::MLIRContext &context, const std::string &path, llvm::ArrayRef<Run> runs) {
   if (llvm::sys::path::extension(path) == ".json") {
-    return Subject::createFromBundle(path, runs);
+    return Subject::createFromBundle(path, runs, lenient);
   }
   std::string module;
   llvm::SmallVector<llvm::StringRef> files;

@@ -137,8 +137,8 @@ Subject::create(MLIRContext &context, llvm::StringRef moduleText, llvm::ArrayRef
   return subject;
 }
 
-llvm::Expected<std::unique_ptr<Subject>> Subject::createFromBundle(llvm::StringRef path,
-                                                                   llvm::ArrayRef<Run> runs) {
+llvm::Expected<std::unique_ptr<Subject>>
+Subject::createFromBundle(llvm::StringRef path, llvm::ArrayRef<Run> runs, bool lenient) {
   if (llvm::any_of(runs, [](const Run &run) { return run.isLadder(); })) {
     return llvm::createStringError("expected the runs of a kernel in PTX to have no steps, but got "
                                    "one with steps: state each length");
@@ -155,6 +155,7 @@ llvm::Expected<std::unique_ptr<Subject>> Subject::createFromBundle(llvm::StringR
                                    "' to be readable, but got: " + text.getError().message());
   }
   std::unique_ptr<Subject> subject(new Subject());
+  subject->strictTensor = !lenient;
   auto loaded = SimulatedProgram::load(std::move(*bundle), (*text)->getBuffer().str());
   if (!loaded) {
     return loaded.takeError();
@@ -333,6 +334,7 @@ std::string Subject::simulate(SimulatedProgram &program) const {
   // What no order happens to break may still be unordered.
   sim::Options options;
   options.races = true;
+  options.strictTensor = strictTensor;
   for (const Case &point : cases) {
     if (std::string complaint = runOnce(program, point, options); !complaint.empty()) {
       return complaint;

@@ -52,8 +52,9 @@ public:
 
   /// A kernel that is PTX, with the bundle that launches it; each of `runs` gives the
   /// shapes of all tensors. Nobody says how deep its rings are, so no run may have a step.
-  static llvm::Expected<std::unique_ptr<Subject>> createFromBundle(llvm::StringRef path,
-                                                                   llvm::ArrayRef<Run> runs);
+  /// `lenient`: as the simulator's option for others' tcgen05 is.
+  static llvm::Expected<std::unique_ptr<Subject>>
+  createFromBundle(llvm::StringRef path, llvm::ArrayRef<Run> runs, bool lenient);
 
   /// Null for PTX.
   mlir::ModuleOp getPlaced() const { return placed ? *placed : mlir::ModuleOp(); }
@@ -104,6 +105,7 @@ private:
   TargetInfo target;
   unsigned seeds = 3;
   bool everyInput = false;
+  bool strictTensor = true;
   std::vector<Case> cases;
   std::unique_ptr<driver::SimulatedProgram> baseline;
 };
