@@ -23,6 +23,10 @@ using namespace mlir;
 
 namespace fa4::tile::gpu {
 
+/// Columns whose polynomials are computed at once: a power takes two registers more than
+/// its column.
+static constexpr int64_t kFormulaColumns = 16;
+
 namespace {
 struct SliceLowering : LoweringPattern<SliceOp> {
   using LoweringPattern::LoweringPattern;
@@ -166,11 +170,14 @@ struct Exp2Lowering : LoweringPattern<Exp2Op> {
       // Pieces end where chunks of the whole tile do: each has one pattern.
       int64_t end = std::min<int64_t>(columns, (first + begin) / kPieceColumns * kPieceColumns +
                                                    kPieceColumns - first);
-      Value piece = emitPiece(b, op, x, begin, end);
       // A mixture is better off when ptxas moves it: the exponential unit is slow.
       bool isFormula = llvm::all_of(llvm::seq(begin, end), [&](int64_t column) {
         return op.getShare() && op.getShare()->isPolynomial(first + column);
       });
+      if (isFormula) {
+        end = std::min(end, begin + kFormulaColumns);
+      }
+      Value piece = emitPiece(b, op, x, begin, end);
       if (isFormula && end != columns) {
         endPiece(b, op, piece, lowering);
       }
