@@ -157,6 +157,32 @@ std::vector<Case> makeCoveringArray(const Levels &levels, uint64_t seed, size_t 
   return cases;
 }
 
+std::vector<Case> makeMaskProduct(const Levels &levels, uint64_t seed, size_t casesPerKernel) {
+  std::mt19937_64 random(seed);
+  auto draw = [&](Case &point, unsigned from, unsigned to) {
+    for (unsigned factor = from; factor < to; ++factor) {
+      point[factor] = levels[factor][random() % levels[factor].size()];
+    }
+  };
+  std::vector<Case> cases;
+  for (unsigned element : levels[ElementType]) {
+    for (unsigned headDim : levels[HeadDim]) {
+      for (unsigned mask : levels[Mask]) {
+        Case point{};
+        draw(point, 0, kNumKernelFactors);
+        point[ElementType] = element;
+        point[HeadDim] = headDim;
+        point[Mask] = mask;
+        for (size_t number = 0; number < casesPerKernel; ++number) {
+          draw(point, kNumKernelFactors, NumFactors);
+          cases.push_back(point);
+        }
+      }
+    }
+  }
+  return cases;
+}
+
 size_t countMissingPairs(const Levels &levels, const std::vector<Case> &cases) {
   PairSet pairs(levels);
   for (const Case &point : cases) {

@@ -23,6 +23,10 @@ namespace fa4::matrix {
 std::vector<Case> makeCoveringArray(const Levels &levels, uint64_t seed, size_t minimum,
                                     size_t casesPerKernel = 0);
 
+/// Every element type with every head dim and every mask, `casesPerKernel` of each; the
+/// levels of the other factors are drawn.
+std::vector<Case> makeMaskProduct(const Levels &levels, uint64_t seed, size_t casesPerKernel);
+
 /// How many pairs of `levels` no case covers.
 size_t countMissingPairs(const Levels &levels, const std::vector<Case> &cases);
 

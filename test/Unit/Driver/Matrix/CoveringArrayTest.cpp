@@ -8,6 +8,9 @@
 
 #include "gtest/gtest.h"
 
+#include <algorithm>
+#include <array>
+#include <map>
 #include <set>
 
 using namespace fa4::matrix;
@@ -62,6 +65,24 @@ TEST(CoveringArray, GivesEachKernelAsManyCasesAsAsked) {
   for (size_t number = 0; number < cases.size(); ++number) {
     EXPECT_EQ(moduleText(cases[number]), moduleText(cases[number / 3 * 3])) << number;
   }
+}
+
+TEST(CoveringArray, MaskProductHasEveryMaskOfEveryKind) {
+  Levels levels = blackwellLevels();
+  std::vector<Case> cases = makeMaskProduct(levels, 1, 3);
+  std::map<std::array<unsigned, 3>, size_t> counts;
+  for (const Case &point : cases) {
+    ++counts[{point[ElementType], point[HeadDim], point[Mask]}];
+    for (unsigned factor = 0; factor < NumFactors; ++factor) {
+      EXPECT_NE(std::count(levels[factor].begin(), levels[factor].end(), point[factor]), 0);
+    }
+  }
+  EXPECT_EQ(counts.size(),
+            levels[ElementType].size() * levels[HeadDim].size() * levels[Mask].size());
+  for (const auto &[kind, count] : counts) {
+    EXPECT_EQ(count, 3U);
+  }
+  EXPECT_NE(cases, makeMaskProduct(levels, 2, 3));
 }
 
 TEST(CoveringArray, KernelsGoByTheirFactors) {

@@ -6,7 +6,8 @@
 //
 // `fa4-matrix` runs a covering array: every pair of levels in some case. With
 // --deep it walks the full product, in a fixed order that spreads, for a while;
-// the next call goes on from there. Each case is judged by R1, R2 and R7, and
+// the next call goes on from there; with --every-mask it runs all types x head dims x
+// masks, of the other factors what the seed draws. Each case is judged by R1, R2 and R7, and
 // must give equal bits for packed copies of its arrays (S2). The kernels are T0 on
 // the host, or with --target those of a chip: in the simulator, or with --gpu on this
 // machine's, --pairs with two CTAs to a tile; --compare-simulator counts what differs. With
@@ -73,6 +74,9 @@ cl::opt<std::string> deepFile("deep", cl::desc("Walk the full product; progress 
                               cl::value_desc("deep.csv"));
 cl::opt<std::string> commit("commit", cl::desc("What to write as commit (with --deep)"),
                             cl::init("unknown"));
+cl::opt<bool> everyMask("every-mask",
+                        cl::desc("Instead of the covering array: all element types x head dims x "
+                                 "masks, the rest drawn"));
 cl::opt<double> minutes("minutes", cl::desc("How long to walk (with --deep)"), cl::init(60));
 
 using Clock = std::chrono::steady_clock;
@@ -519,7 +523,10 @@ int runArray(std::shared_ptr<const runtime::CudaDevice> device) {
   // On the host a kernel compiles faster than most cases run; for a device each takes
   // seconds, and all pairs of masks and scores are 85 kernels anyway.
   size_t casesPerKernel = target == "cpu" ? 0 : 3;
-  std::vector<Case> cases = makeCoveringArray(levelsOfTarget(), seed, minimum, casesPerKernel);
+  constexpr size_t casesPerMask = 3;
+  std::vector<Case> cases =
+      everyMask ? makeMaskProduct(levelsOfTarget(), seed, casesPerMask)
+                : makeCoveringArray(levelsOfTarget(), seed, minimum, casesPerKernel);
   llvm::outs() << cases.size() << " cases, " << countMissingPairs(levelsOfTarget(), cases)
                << " pairs of levels missing\n";
   size_t begin = std::min<size_t>(first, cases.size());
