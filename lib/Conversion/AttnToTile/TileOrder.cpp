@@ -55,10 +55,13 @@ public:
     Value tiles = narrow.mul(size, blocks);
     Value first = narrow.mul(narrow.div(number, tiles), size);
     Value inside = narrow.rem(number, tiles);
-    // The last section may have fewer.
-    Value mine = narrow.min(size, narrow.sub(heads, first));
-    Value rank = narrow.div(inside, mine);
-    Value all = narrow.add(first, narrow.rem(inside, mine));
+    // The last section may have fewer. Only what the launch fixes is divided by, so
+    // that the host can compute reciprocals.
+    Value rest = narrow.max(narrow.rem(heads, size), 1);
+    Value isWhole = narrow.compare(Predicate::sle, narrow.add(first, size), heads);
+    Value mine = narrow.select(isWhole, size, rest);
+    Value rank = narrow.select(isWhole, narrow.div(inside, size), narrow.div(inside, rest));
+    Value all = narrow.add(first, narrow.sub(inside, narrow.mul(rank, mine)));
     Value head = narrow.rem(all, args.heads);
     return {narrow.div(all, args.heads), head, rank};
   }

@@ -163,9 +163,11 @@ void FrameBuilder::emitBarrierInits() {
         auto global = lowering.globals.find(handle);
         if (global != lowering.globals.end()) {
           for (const TensorMap &map : global->second.maps) {
+            // A generic pointer becomes two prefetches in LLVM 22.
             NVVM::PrefetchOp::create(b, loc, NVVM::PrefetchCacheLevelAttr(),
                                      NVVM::CacheEvictionPriorityAttr(), map.pointer, Value(),
-                                     b.getUnitAttr());
+                                     /*tensormap=*/b.getUnitAttr(), /*uniform=*/UnitAttr(),
+                                     /*in_param_space=*/b.getUnitAttr());
           }
         }
       }

@@ -5,12 +5,13 @@
 //===----------------------------------------------------------------------===//
 //
 // Placed kernels become functions of upstream's machine dialects; the host's
-// launches stay as they are.
+// launches stay as they are, but for what they compute for all tiles.
 //
 //===----------------------------------------------------------------------===//
 
 #include "fa4/Conversion/TileToNVVM.h"
 
+#include "LaunchNumbers.h"
 #include "Lowering.h"
 #include "Rows.h"
 
@@ -119,7 +120,11 @@ struct ConvertTileToNVVM : fa4::impl::ConvertTileToNVVMBase<ConvertTileToNVVM> {
       return markAllAnalysesPreserved();
     }
     declareSharedMemory(module);
+    llvm::DenseMap<StringAttr, SmallVector<LaunchOp>> launches;
+    module.walk(
+        [&](LaunchOp launch) { launches[launch.getKernelAttr().getAttr()].push_back(launch); });
     for (KernelOp kernel : kernels) {
+      hoistLaunchNumbers(kernel, launches[kernel.getSymNameAttr()]);
       if (failed(lowerKernel(kernel))) {
         return signalPassFailure();
       }

@@ -18,6 +18,7 @@
 #include "CaseData.h"
 #include "CoveringArray.h"
 #include "DeviceProgram.h"
+#include "Differences.h"
 #include "KernelCost.h"
 
 #include "fa4/Dialect/FA4/IR/FA4Attributes.h"
@@ -63,7 +64,7 @@ cl::opt<unsigned> repeats("repeats", cl::desc("Runs on the GPU, equal bit by bit
 cl::opt<bool> compareSimulator("compare-simulator",
                                cl::desc("With --gpu: count the elements that differ from those "
                                         "of the simulator, its approximations as the hardware "
-                                        "leans"));
+                                        "leans, and say by how much"));
 cl::opt<bool> printModules("print-modules", cl::desc("Print the cases' modules and run nothing"));
 cl::opt<bool> compileOnly("compile-only",
                           cl::desc("Compile for the target and run nothing; spills and notes of "
@@ -113,18 +114,6 @@ mlir::DialectRegistry makeRegistry() {
   fa4::registerAllDialects(registry);
   return registry;
 }
-
-/// How results of a GPU and of the simulator differ, over all cases.
-struct Differences {
-  std::atomic<size_t> cases = 0, equalCases = 0, elements = 0, otherElements = 0, logits = 0,
-                      otherLogits = 0;
-
-  void print(llvm::raw_ostream &os) const {
-    os << "beside the simulator: " << equalCases << " of " << cases << " cases equal bit by bit; o "
-       << otherElements << " of " << elements << " elements differ, lse " << otherLogits << " of "
-       << logits << '\n';
-  }
-};
 
 /// What one thread needs to judge cases.
 class Judge {
@@ -264,16 +253,6 @@ llvm::Error Judge::prepare(const Case &point) {
   return compile(*planned);
 }
 
-/// Elements whose bits differ.
-size_t countOthers(const HostArray &a, const HostArray &b) {
-  size_t others = 0;
-  a.forEach([&](llvm::ArrayRef<int64_t> index, int64_t) {
-    // Every element is exact in a double, whose bits tell zeros and NaNs apart.
-    others += llvm::bit_cast<uint64_t>(a.get(index)) != llvm::bit_cast<uint64_t>(b.get(index));
-  });
-  return others;
-}
-
 llvm::Error Judge::compare(const Case &point, const Entry &entry,
                            llvm::ArrayRef<Argument> arguments) {
   std::vector<Argument> again = matrix::makeArguments(point, entry);
@@ -284,16 +263,12 @@ llvm::Error Judge::compare(const Case &point, const Entry &entry,
   if (llvm::Error error = simulated->run(again, options)) {
     return error;
   }
-  const HostArray *o = entry.findOutput("o", arguments, {});
-  const HostArray *lse = entry.findOutput("lse", arguments, {});
-  size_t others = countOthers(*o, *entry.findOutput("o", again, {}));
-  size_t otherLogits = countOthers(*lse, *entry.findOutput("lse", again, {}));
-  ++differences.cases;
-  differences.equalCases += others + otherLogits == 0;
-  differences.elements += static_cast<size_t>(o->numElements());
-  differences.otherElements += others;
-  differences.logits += static_cast<size_t>(lse->numElements());
-  differences.otherLogits += otherLogits;
+  auto compareOutput = [&](llvm::StringRef name) {
+    return findDifference(*entry.findOutput(name, arguments, {}),
+                          *entry.findOutput(name, again, {}));
+  };
+  Difference ofOutput = compareOutput("o"), ofLogits = compareOutput("lse");
+  differences.add(ofOutput, ofLogits, verbose ? describe(point) : "");
   return llvm::Error::success();
 }
 

@@ -1,0 +1,80 @@
+//===- Differences.cpp - two results, element by element ------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Differences.h"
+
+#include "llvm/ADT/bit.h"
+#include "llvm/Support/Format.h"
+
+#include <algorithm>
+#include <cmath>
+
+using fa4::driver::HostArray;
+
+namespace fa4::matrix {
+
+/// One unit in the last place of `type` at `value`.
+static double unitAt(support::NpyType type, double value) {
+  const bool isHalf = type == support::NpyType::F16, isBrain = type == support::NpyType::BF16;
+  const int fraction = isHalf ? 10 : isBrain ? 7 : 23, least = isHalf ? -14 : -126;
+  return std::ldexp(1.0, (value == 0 ? least : std::max(std::ilogb(value), least)) - fraction);
+}
+
+void Difference::add(const Difference &more) {
+  elements += more.elements;
+  others += more.others;
+  units = std::max(units, more.units);
+}
+
+void Difference::print(llvm::raw_ostream &os) const {
+  os << others << " of " << elements << " elements differ, by " << llvm::format("%.1f", units)
+     << " ulp at most";
+}
+
+Difference findDifference(const HostArray &a, const HostArray &b) {
+  Difference result;
+  a.forEach([&](llvm::ArrayRef<int64_t> index, int64_t) {
+    double x = a.get(index), y = b.get(index);
+    ++result.elements;
+    // Every element is exact in a double, whose bits tell zeros and NaNs apart.
+    if (llvm::bit_cast<uint64_t>(x) == llvm::bit_cast<uint64_t>(y)) {
+      return;
+    }
+    ++result.others;
+    double distance = HUGE_VAL;
+    if (std::isfinite(x) && std::isfinite(y)) {
+      distance = std::fabs(x - y) / unitAt(a.getType(), std::max(std::fabs(x), std::fabs(y)));
+    }
+    result.units = std::max(result.units, distance);
+  });
+  return result;
+}
+
+void Differences::add(const Difference &output, const Difference &logits, const std::string &name) {
+  std::lock_guard<std::mutex> lock(mutex);
+  ++cases;
+  bool equal = output.others + logits.others == 0;
+  equalCases += equal;
+  allOutput.add(output);
+  allLogits.add(logits);
+  if (!equal && !name.empty()) {
+    llvm::outs() << "     o: ";
+    output.print(llvm::outs());
+    llvm::outs() << "; lse: ";
+    logits.print(llvm::outs());
+    llvm::outs() << "; " << name << '\n';
+  }
+}
+
+void Differences::print(llvm::raw_ostream &os) const {
+  os << "beside the simulator: " << equalCases << " of " << cases << " cases equal bit by bit; o: ";
+  allOutput.print(os);
+  os << "; lse: ";
+  allLogits.print(os);
+  os << '\n';
+}
+
+} // namespace fa4::matrix
