@@ -216,6 +216,9 @@ public:
 llvm::LogicalResult checkControl(KernelOp kernel);
 llvm::LogicalResult checkValues(KernelOp kernel);
 
+/// Moves stores of threads behind the bulk copies that wait for them for no reason.
+void sinkStores(KernelOp kernel);
+
 /// Step one. `lowering.function` and the contexts exist afterwards; the kernel
 /// keeps its symbols only.
 void buildFrame(Lowering &lowering, mlir::RewriterBase &rewriter);

@@ -145,6 +145,7 @@ private:
   }
 
   static LogicalResult lowerKernel(KernelOp kernel) {
+    sinkStores(kernel);
     Lowering lowering(kernel);
     IRRewriter rewriter(kernel.getContext());
     buildFrame(lowering, rewriter);

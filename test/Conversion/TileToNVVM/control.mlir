@@ -127,7 +127,7 @@ tile.kernel @copy(%A: !g, %B: !g, %O: !g, %sq: i32, %nt: i32) target(#b200) sche
 // CHECK-COUNT-7: nvvm.mbarrier.init
 // CHECK-NOT: nvvm.mbarrier.init
 // CHECK: nvvm.fence.mbarrier.init
-// CHECK-NEXT: nvvm.prefetch tensormap, %[[A]]
+// CHECK-NEXT: nvvm.prefetch tensormap in_param_space, %[[A]]
 // CHECK: nvvm.tcgen05.fence <before>
 // CHECK-NEXT: nvvm.barrier
 // CHECK-NEXT: nvvm.tcgen05.fence <after>
