@@ -32,7 +32,8 @@ bool CopyOp::completesAt(Cluster &cluster, uint64_t address) {
     if (!b) {
       return false;
     }
-    if (races->kind == RaceKind::Bulk && !detector->copySees(*issuer, *b) &&
+    bool inProxy = races->kind == RaceKind::Bulk || races->kind == RaceKind::Answer;
+    if (inProxy && !detector->copySees(*issuer, *b) &&
         !fault(FaultId::MbVisible,
                "expected fence.mbarrier_init or fence.proxy.async between the initialisation of "
                "the mbarrier and a copy that completes there, but got none")) {

@@ -43,6 +43,24 @@ Grid::Grid(const Kernel &kernel, const Launch &launch, GlobalMemory &memory, con
 }
 Grid::~Grid() = default;
 
+std::optional<uint64_t> Grid::takeCluster() {
+  std::lock_guard<std::mutex> lock(queue);
+  if (!startedElsewhere.empty()) {
+    uint64_t index = startedElsewhere.front();
+    startedElsewhere.pop_front();
+    return index;
+  }
+  return nextCluster < clusterCount ? std::optional<uint64_t>(nextCluster++) : std::nullopt;
+}
+
+std::optional<uint64_t> Grid::cancelCluster(std::mt19937_64 &random) {
+  std::lock_guard<std::mutex> lock(queue);
+  while (nextCluster < clusterCount && (random() & 1) != 0) {
+    startedElsewhere.push_back(nextCluster++);
+  }
+  return nextCluster < clusterCount ? std::optional<uint64_t>(nextCluster++) : std::nullopt;
+}
+
 void Grid::fault(FaultId id, const Twine &message) {
   Fault f;
   f.id = id;
@@ -193,11 +211,11 @@ private:
 } // namespace
 
 bool Worker::startCluster() {
-  uint64_t index = grid.nextCluster.fetch_add(1);
-  if (index >= grid.clusterCount) {
+  std::optional<uint64_t> index = grid.takeCluster();
+  if (!index) {
     return false;
   }
-  clusters.push_back(std::make_unique<Cluster>(grid, index));
+  clusters.push_back(std::make_unique<Cluster>(grid, *index));
   return true;
 }
 

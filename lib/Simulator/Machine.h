@@ -24,6 +24,10 @@
 
 #include <atomic>
 #include <cstring>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <random>
 
 namespace fa4::sim {
 
@@ -320,7 +324,6 @@ public:
   Storage params;
   const uint8_t *constants = nullptr;    ///< the kernel's pool, aligned for vector loads
   std::vector<uint64_t> globalAddresses; ///< of Kernel::globals
-  std::atomic<uint64_t> nextCluster{0};
   std::atomic<uint64_t> globalChanges{1};
   std::atomic<bool> stop{false};
   std::atomic<uint64_t> finished{0};
@@ -337,12 +340,20 @@ public:
        FaultLog &log);
   ~Grid();
 
+  /// The next cluster to start, if there is one.
+  std::optional<uint64_t> takeCluster();
+  /// One that has not started and now never will. Other processors may have started some
+  /// before the request got through, as on a machine with many; those run later.
+  std::optional<uint64_t> cancelCluster(std::mt19937_64 &random);
   /// Checks the launch and lays memory out; reports and returns false if illegal.
   bool prepare();
   void fault(FaultId id, const llvm::Twine &message);
 
 private:
   std::vector<uint8_t> constantStorage;
+  std::mutex queue; ///< guards what follows
+  uint64_t nextCluster = 0;
+  std::deque<uint64_t> startedElsewhere;
 };
 
 } // namespace fa4::sim

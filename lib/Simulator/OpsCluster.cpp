@@ -256,17 +256,15 @@ static Step execTryCancel(Warp &w, const Inst &i, LaneMask m) {
     op->mbarrier = barrier[l];
     op->multicast = i.aux;
     op->response[0] = responseMark;
-    uint64_t index = g.nextCluster.fetch_add(1);
-    if (index < g.clusterCount) {
-      // The cancelled cluster will not be started by anybody.
+    if (std::optional<uint64_t> index = g.cancelCluster(w.cluster->random)) {
       ++g.finished;
       uint64_t nx = g.launch.grid.x / g.clusterSize[0], ny = g.launch.grid.y / g.clusterSize[1];
       op->response[0] |= 1;
-      op->response[1] = index % nx * g.clusterSize[0];
-      op->response[2] = index / nx % ny * g.clusterSize[1];
-      op->response[3] = index / nx / ny * g.clusterSize[2];
+      op->response[1] = *index % nx * g.clusterSize[0];
+      op->response[2] = *index / nx % ny * g.clusterSize[1];
+      op->response[3] = *index / nx / ny * g.clusterSize[2];
     }
-    issueCopy(w, std::move(op), RaceKind::Bulk);
+    issueCopy(w, std::move(op), RaceKind::Answer);
   }
   return Step::Next;
 }

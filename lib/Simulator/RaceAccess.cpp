@@ -36,6 +36,14 @@ static bool inOrder(const RaceRecord &first, const RaceRecord &then, bool isaOnl
   return then.tag != kCopyTag && (first.tag == kCopyTag || first.tag == then.tag);
 }
 
+bool Races::needsProxyFence(const Current &now, const RaceRecord &r) {
+  bool generic = r.kind == RaceKind::Thread || r.kind == RaceKind::ThreadCopy;
+  // A copy over what threads have read is ordered by the barrier that says so, as CUTLASS
+  // has it; for an answer the CUDA programming guide (cluster launch control) and CUTLASS
+  // hand the reads over to the async proxy.
+  return now.async && generic && (r.write || now.record.kind == RaceKind::Answer);
+}
+
 bool Races::ordered(const Current &now, const RaceRecord &r) const {
   if (now.tensor) {
     if (knows(*now.tensor, r)) {
@@ -45,8 +53,7 @@ bool Races::ordered(const Current &now, const RaceRecord &r) const {
            inOrder(r, now.record, cluster.grid.options.pipeIsa) &&
            now.tensor->get(r.epoch.channel + 1) >= r.epoch.clock;
   }
-  bool genericProxy = r.kind == RaceKind::Thread || r.kind == RaceKind::ThreadCopy;
-  if (now.async && r.write && genericProxy) {
+  if (needsProxyFence(now, r)) {
     return knows(*now.async, r);
   }
   return knows(*now.generic, r) || (now.async && knows(*now.async, r));

@@ -37,7 +37,7 @@ FaultId Races::classify(const Current &now, const RaceRecord &r) const {
   if (now.tensor || r.kind == RaceKind::TmemLoad || r.kind == RaceKind::TmemStore) {
     return FaultId::RaceTmem;
   }
-  if (now.async && r.write && isGenericProxy(r.kind) && knows(*now.generic, r)) {
+  if (needsProxyFence(now, r) && knows(*now.generic, r)) {
     return FaultId::RaceProxy;
   }
   if (!now.record.write) {
@@ -84,6 +84,7 @@ std::string Races::missing(const Current &now, const RaceRecord &r) const {
       return now.record.write ? "cp.async.bulk.wait_group before the other access"
                               : "cp.async.bulk.wait_group.read before the other access";
     case RaceKind::Bulk:
+    case RaceKind::Answer:
       return "wait on the mbarrier of this operation before the other access";
     case RaceKind::Wgmma:
       return "wgmma.wait_group before the other access";
@@ -94,13 +95,15 @@ std::string Races::missing(const Current &now, const RaceRecord &r) const {
   switch (r.kind) {
   case RaceKind::Thread:
   case RaceKind::ThreadCopy:
-    if (now.async && r.write && knows(*now.generic, r)) {
-      return "fence.proxy.async between the write and this operation";
+    if (needsProxyFence(now, r) && knows(*now.generic, r)) {
+      return std::string("fence.proxy.async between the ") + (r.write ? "write" : "read") +
+             " and this operation";
     }
     return r.kind == RaceKind::ThreadCopy
                ? "cp.async.wait_group by the copying thread, then a barrier"
                : "barrier, mbarrier or release and acquire between the two warps";
   case RaceKind::Bulk:
+  case RaceKind::Answer:
   case RaceKind::Remote:
     return "wait on the mbarrier of the earlier operation, by this warp or one that it is "
            "ordered after";

@@ -29,6 +29,7 @@ enum class RaceKind : uint8_t {
   Thread,     ///< ld, st, atom, ldmatrix, …
   ThreadCopy, ///< cp.async: asynchronous, but in the generic proxy
   Bulk,       ///< bulk and tensor copies that end at an mbarrier
+  Answer,     ///< clusterlaunchcontrol.try_cancel: the same, and reads must be fenced
   Remote,     ///< st.async, red.async: the same, in the generic proxy
   BulkGroup,  ///< those that end in a group of their thread
   Wgmma,

@@ -363,6 +363,7 @@ void Races::issue(AsyncOp &op, RaceKind kind) {
     break;
   }
   case RaceKind::Bulk:
+  case RaceKind::Answer:
   case RaceKind::Remote:
     ticket.handedOn = handedOn(w, ticket.generic);
     break;

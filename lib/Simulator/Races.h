@@ -201,6 +201,7 @@ private:
 
   bool knows(const Clock &clock, const RaceRecord &r) const;
   bool ordered(const Current &now, const RaceRecord &r) const;
+  static bool needsProxyFence(const Current &now, const RaceRecord &r);
   void check(RaceCell &cell, const Current &now, const Place &place);
   void checkBytes(Place place, uint64_t bytes, Current &now);
   static bool placeOf(const Target &t, Place &place);

@@ -12,6 +12,7 @@
 #include "Frame.h"
 #include "ThreadLayout.h"
 
+#include "fa4/Dialect/Tile/Analysis/TileLoops.h"
 #include "fa4/Dialect/Tile/Transforms/VerifyPlaced.h"
 
 using namespace mlir;
@@ -29,18 +30,7 @@ static LogicalResult checkLaunch(KernelOp kernel) {
     return kernel.emitOpError()
            << "expected dynamic work to be that of single CTAs, but got ctas = " << plan.ctas;
   }
-  WalkResult draws = kernel.walk([&](ForEachTileOp loop) {
-    bool draws = !loop.getBody().front().getOps<NextTileOp>().empty();
-    bool isDynamic = plan.work == WorkKind::Dynamic;
-    if (draws != isDynamic) {
-      loop.emitOpError() << "expected tile.next_tile exactly with dynamic work, but got "
-                         << (draws ? "one with other" : "none with dynamic")
-                         << " work; tile-draw-tiles puts it there";
-      return WalkResult::interrupt();
-    }
-    return WalkResult::advance();
-  });
-  if (draws.wasInterrupted()) {
+  if (failed(verifyTileLoops(kernel))) {
     return failure();
   }
   for (BlockArgument argument : kernel.getEntry()->getArguments()) {

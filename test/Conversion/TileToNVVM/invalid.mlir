@@ -12,7 +12,7 @@ tile.kernel @nobody(%nt: i32) target(#fa4.target<"sm_100a">) schedule(#plan) {
 tile.kernel @dynamic(%nt: i32) target(#fa4.target<"sm_100a">) schedule(#plan) {
   tile.work @work(%t) tiles(%nt : i32) -> (%i) { tile.yield %t : i32 }
   tile.role @load warps(1) at(0) regs(24) {
-    // expected-error @+1 {{expected tile.next_tile exactly with dynamic work, but got none with dynamic work; tile-draw-tiles puts it there}}
+    // expected-error @+1 {{expected a role's tile loop to hold one tile.next_tile, as the work is dynamic, but got 0; tile-draw-tiles puts it there}}
     tile.for_each_tile (%i) in @work {
     }
   }

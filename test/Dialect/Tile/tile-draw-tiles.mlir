@@ -33,12 +33,19 @@
 // CHECK-NEXT: tile.release %[[U]]
 // CHECK-NEXT: tile.next_tile %[[N]]
 
-// One warp and four hand an answer back: five arrivals. Sixteen bytes come.
+// One warp and four hand an answer back: five arrivals. Sixteen bytes come, by the async
+// proxy, which must know of the reads; without those fences the proof objects.
+// RUN: fa4-opt %s --pass-pipeline='builtin.module(tile.kernel(tile-draw-tiles,tile-place-tmem,tile-place-smem,tile-assign-registers,tile-lower-channels,tile-lower-async,tile-simplify-barriers,tile-insert-fences))' --split-input-file > %t.placed.mlir
+// RUN: sed '/tile.fence \[proxy\]/d' %t.placed.mlir > %t.bare.mlir
+// RUN: not fa4-opt %t.bare.mlir --tile-verify-protocol --split-input-file --mlir-print-op-on-diagnostic=false 2>&1 | FileCheck %s --check-prefix=BARE
+// BARE: expected the order of two accesses to be carried by fences, but got no 'proxy' fence between them
+// BARE: tile.read
 // PLACED-LABEL: tile.kernel @drawn
 // PLACED: tile.barrier @next.full depth(1) count(1)
 // PLACED: tile.barrier @next.empty depth(1) count(5)
 // PLACED-LABEL: tile.role @load
 // PLACED: tile.for_each_tile {{.*}} iter_args(
+// PLACED: tile.fence [proxy]
 // PLACED: tile.barrier.wait @next.empty at %[[C:.*]] mod 1
 // PLACED: tile.barrier.expect @next.full bytes(16)
 // PLACED-NEXT: tile.issue_next to(@Next) signals(@next.full)
@@ -46,6 +53,10 @@
 // PLACED: %[[N:.*]] = tile.read @Next : i32
 // PLACED: tile.barrier.arrive @next.empty by(warp)
 // PLACED: tile.next_tile %[[N]]
+// PLACED-LABEL: tile.role @copy
+// PLACED: tile.read @Next : i32
+// PLACED-NEXT: tile.fence [proxy]
+// PLACED-NEXT: tile.barrier.arrive @next.empty by(warp)
 tile.kernel @drawn(%X: !g, %Y: !g, %nt: i32) target(#fa4.target<"sm_100a">)
     schedule(#fa4.schedule<forward, tile = 128 x 64, work = dynamic,
       roles = [load = {load} warps 1 at 4 regs 64, copy = {copy} warps 4 at 0 regs 128]>) {

@@ -21,9 +21,11 @@ using namespace fa4::runtime;
 namespace {
 
 /// A kernel of one integer and a map, and the body of the host function around it.
-std::string moduleText(const std::string &body, const std::string &launch) {
+std::string moduleText(const std::string &body, const std::string &launch,
+                       const std::string &cut = "") {
   return R"(
-    llvm.func @k(%m: !llvm.ptr {fa4.param = #fa4.param<tensor_map of 0 box [1, 64, 32] swizzle 64>},
+    llvm.func @k(%m: !llvm.ptr {fa4.param = #fa4.param<tensor_map of 0 )" +
+         cut + R"(box [1, 64, 32] swizzle 64>},
                  %n: i32 {fa4.param = #fa4.param<scalar of 1>})
         attributes {nvvm.kernel, fa4.launch = #fa4.launch<threads = 64, smem_bytes = 4096, )" +
          launch + R"(>} {
@@ -117,6 +119,32 @@ TEST(BundleBuilder, ArithmeticOfTheHost) {
   EXPECT_EQ(numberOf(compare, bind({2, 3, 32}, 3)), 3);
   EXPECT_EQ(numberOf(compare, bind({2, 3, 32}, 4)), 4);
   EXPECT_EQ(numberOf(compare, bind({2, 9, 32}, 4)), 9);
+}
+
+TEST(BundleBuilder, MapsOfRanges) {
+  auto resolve = [](const std::string &cut, const Binding &binding) {
+    Built built =
+        build(moduleText(std::string("%n = arith.addi %i, %i : i32") + kLaunch, kWhole, cut));
+    EXPECT_TRUE(built.bundle) << built.errors;
+    llvm::Expected<ResolvedLaunch> resolved = resolveLaunch(built.bundle->launches[0], binding);
+    EXPECT_TRUE(bool(resolved));
+    return resolved->parameters[0].maps[0].second;
+  };
+  // Rows are 64 bytes: a box of 64 rows, all 100 and one more, from 64 rows before.
+  ResolvedTensorMap map = resolve("dim 1 ", bind({3, 100, 32}, 1));
+  EXPECT_EQ(map.address, 0x10000U - 64 * 64);
+  EXPECT_EQ(map.extents, (std::vector<uint64_t>{32, 64, 101, 3}));
+  EXPECT_EQ(map.strides, (std::vector<uint64_t>{64, 64, 6400}));
+  EXPECT_EQ(map.box, (std::vector<uint32_t>{32, 64, 1, 1}));
+  // Whatever stride one row has.
+  map = resolve("dim 1 ", bind({3, 1, 32}, 1));
+  EXPECT_EQ(map.address % 16, 0U);
+  EXPECT_EQ(map.extents, (std::vector<uint64_t>{32, 64, 2, 3}));
+  EXPECT_EQ(map.strides[0], map.strides[1]);
+  EXPECT_EQ(map.address, 0x10000U - 64 * map.strides[0]);
+  Built built =
+      build(moduleText(std::string("%n = arith.addi %i, %i : i32") + kLaunch, kWhole, "dim 2 "));
+  EXPECT_NE(built.errors.find("cut along a dimension with a stride of its own"), std::string::npos);
 }
 
 TEST(BundleBuilder, GridsOfThreeKinds) {

@@ -368,10 +368,13 @@ void ProtocolChecker::checkPair(const CellAccess &before, const CellAccess &afte
     return;
   }
   Known needed = Known::Generic;
+  // An answer, unlike a copy, must not come before the async proxy knows of the reads
+  // (CUDA programming guide, cluster launch control).
+  bool answers = isa<IssueNextOp>(event.op);
   if (after.access.kind == AccessKind::Tmem) {
     needed = Known::Tmem;
   } else if (after.access.kind == AccessKind::Async &&
-             (before.access.writes || before.access.kind == AccessKind::Async)) {
+             (before.access.writes || answers || before.access.kind == AccessKind::Async)) {
     needed = Known::Async;
   }
   if (!knows(needed)) {

@@ -6,7 +6,8 @@
 //
 // PTX ISA, tcgen05 memory model and async proxy: tensor memory accesses of two
 // threads need fences on both sides of each hop between them; generic writes need
-// one proxy fence, by the writer, before an engine touches the same bytes.
+// one proxy fence, by the writer, before an engine touches the same bytes, and reads of
+// an answer one, by the reader, before the next answer.
 //
 //===----------------------------------------------------------------------===//
 
@@ -52,9 +53,7 @@ FenceNeeds::FenceNeeds(KernelOp kernel) : handOvers(kernel), overlap(kernel) {
   for (unsigned left = 0; left < size(); ++left) {
     for (unsigned right = 0; right < size(); ++right) {
       const Access &first = accesses[left], &second = accesses[right];
-      bool fenced = first.isTmem() ? second.isTmem()
-                                   : first.kind == Access::SmemThread && first.writes &&
-                                         second.kind == Access::SmemEngine;
+      bool fenced = first.isTmem() ? second.isTmem() : crossesProxies(first, second);
       bool apart = first.actor != second.actor || !first.isTmem();
       if (fenced && apart && conflict(first, second)) {
         opponents[left].set(second.actor);
@@ -91,6 +90,9 @@ void FenceNeeds::collect(Operation *op, unsigned actor, SmallVectorImpl<Access> 
     // A pair's products read and write the memory of both CTAs.
     if (!engine || self.role.getCtas() != Ctas::Leader) {
       access.rank = self.rank;
+    }
+    if (isa<IssueNextOp>(op)) {
+      access.kind = Access::SmemAnswer;
     }
     found.push_back(access);
   };
@@ -174,8 +176,17 @@ bool FenceNeeds::conflict(const Access &left, const Access &right) const {
          overlap.mayConflict({left.view, left.region}, {right.view, right.region});
 }
 
+bool FenceNeeds::crossesProxies(const Access &left, const Access &right) {
+  return left.kind == Access::SmemThread &&
+         (right.kind == Access::SmemAnswer || (right.kind == Access::SmemEngine && left.writes));
+}
+
 bool FenceNeeds::mayConflict(unsigned left, unsigned right) const {
   return conflict(accesses[left], accesses[right]);
+}
+
+bool FenceNeeds::needsProxy(unsigned left, unsigned right) const {
+  return crossesProxies(accesses[left], accesses[right]) && mayConflict(left, right);
 }
 
 bool FenceNeeds::mayCrossWarps(unsigned left, unsigned right) const {

@@ -30,6 +30,9 @@ struct Access {
     SmemThread,
     /// Shared memory by an engine, through the async proxy.
     SmemEngine,
+    /// By the engine that answers a request for a tile, which reads must have left behind
+    /// for the async proxy, too (CUDA programming guide, cluster launch control).
+    SmemAnswer,
   };
   Kind kind;
   unsigned actor;
@@ -55,6 +58,8 @@ public:
   llvm::SmallVector<unsigned> accessesOf(mlir::Operation *op, unsigned actor) const;
 
   bool mayConflict(unsigned left, unsigned right) const;
+  /// Whether a proxy fence must stand between access `left` of threads and `right`.
+  bool needsProxy(unsigned left, unsigned right) const;
   /// Whether two warps of the actor may make both accesses to one cell.
   bool mayCrossWarps(unsigned left, unsigned right) const;
 
@@ -68,6 +73,7 @@ public:
 private:
   void collect(mlir::Operation *op, unsigned actor, llvm::SmallVectorImpl<Access> &found) const;
   bool conflict(const Access &left, const Access &right) const;
+  static bool crossesProxies(const Access &left, const Access &right);
 
   HandOvers handOvers;
   ViewOverlap overlap;

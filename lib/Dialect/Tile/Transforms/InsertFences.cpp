@@ -36,7 +36,7 @@ struct Debt {
         arrived(actors, nullptr) {}
 
   /// Tensor memory accesses that were not waited for; those that were, but no
-  /// fence stands behind them; generic writes no proxy fence stands behind.
+  /// fence stands behind them; accesses to shared memory no proxy fence stands behind.
   llvm::BitVector loads, stores, done, generic;
   /// Senders whose order was taken up but not passed on.
   llvm::BitVector known;
@@ -238,7 +238,13 @@ void Flow::pass(const llvm::BitVector &receivers, bool withinRole, Operation *op
   if (kinds != FenceKind(0) || anyOwed(debt.done)) {
     kinds = kinds | FenceKind::Before;
   }
-  if (anyOwed(debt.generic)) {
+  auto reachesEngine = [&](unsigned access) {
+    return isOwed(access) ||
+           (withinRole && llvm::any_of(llvm::seq(0U, needs.size()), [&](unsigned other) {
+              return needs.get(other).actor == actor && needs.needsProxy(access, other);
+            }));
+  };
+  if (llvm::any_of(debt.generic.set_bits(), reachesEngine)) {
     kinds = kinds | FenceKind::Proxy;
   }
   if (kinds != FenceKind(0)) {
@@ -285,7 +291,8 @@ void Flow::access(Operation *op, Debt &debt) {
   bool matrix = false;
   for (unsigned access : accesses) {
     const Access &place = needs.get(access);
-    if (place.kind == Access::SmemEngine && pendingAgainst(access, debt.generic).any()) {
+    if (llvm::any_of(debt.generic.set_bits(),
+                     [&](unsigned earlier) { return needs.needsProxy(earlier, access); })) {
       kinds = kinds | FenceKind::Proxy;
     }
     if (!place.isTmem()) {
@@ -330,7 +337,7 @@ void Flow::access(Operation *op, Debt &debt) {
     if (place.kind == Access::TmemThread) {
       // Scaling in place waits for its own loads.
       (place.writes ? debt.stores : debt.loads).set(access);
-    } else if (place.kind == Access::SmemThread && place.writes) {
+    } else if (place.kind == Access::SmemThread) {
       debt.generic.set(access);
     }
   }

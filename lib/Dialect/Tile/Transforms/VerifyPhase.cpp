@@ -108,19 +108,3 @@ LogicalResult fa4::tile::verifyProductExtents(Operation *op, RoleOp role, FragTy
   }
   return success();
 }
-
-LogicalResult fa4::tile::verifyTileLoops(KernelOp kernel) {
-  bool dynamic = kernel.getSchedule().getPlan().work == fa4::WorkKind::Dynamic;
-  WalkResult result = kernel.walk([&](ForEachTileOp loop) {
-    auto count = llvm::range_size(loop.getBody().front().getOps<NextTileOp>());
-    if (loop->getParentOfType<RoleOp>() && count != (dynamic ? 1 : 0)) { // next_tile C2
-      loop.emitOpError() << "expected a role's tile loop to hold "
-                         << (dynamic ? "one tile.next_tile, as the work is dynamic"
-                                     : "no tile.next_tile, as the work is not dynamic")
-                         << ", but got " << count;
-      return WalkResult::interrupt();
-    }
-    return WalkResult::advance();
-  });
-  return failure(result.wasInterrupted());
-}

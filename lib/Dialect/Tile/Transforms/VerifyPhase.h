@@ -33,10 +33,6 @@ mlir::LogicalResult verifyTileOfView(mlir::Operation *op, ViewOp view, mlir::Typ
 mlir::LogicalResult verifyProductExtents(mlir::Operation *op, RoleOp role, FragType a, ViewOp b,
                                          FragType acc);
 
-/// Checks that tile loops of roles say which tile comes next exactly if the
-/// schedule's work is dynamic.
-mlir::LogicalResult verifyTileLoops(KernelOp kernel);
-
 } // namespace fa4::tile
 
 #endif // FA4_LIB_DIALECT_TILE_TRANSFORMS_VERIFYPHASE_H

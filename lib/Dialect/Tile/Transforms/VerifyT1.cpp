@@ -13,6 +13,7 @@
 #include "TokenLinearity.h"
 #include "VerifyPhase.h"
 
+#include "fa4/Dialect/Tile/Analysis/TileLoops.h"
 #include "fa4/Dialect/Tile/Transforms/Passes.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/StringMap.h"

@@ -12,6 +12,7 @@
 #include "PlacedKernel.h"
 #include "VerifyPhase.h"
 
+#include "fa4/Dialect/Tile/Analysis/TileLoops.h"
 #include "fa4/Dialect/Tile/Transforms/Passes.h"
 #include "fa4/Dialect/Tile/Transforms/VerifyPlaced.h"
 

@@ -31,6 +31,7 @@ const std::vector<FactorInfo> &factors() {
       {"exp2_percent", {"0", "12", "25", "100"}},
       {"lag", {"0", "8"}},
       {"offset", {"no", "yes"}},
+      {"scheduler", {"one", "one+longest", "strided", "strided+longest", "drawn+longest"}},
       {"sq", lengths},
       {"sk", lengths},
       {"ratio", {"1", "3", "7", "10"}},
@@ -50,7 +51,7 @@ Levels allLevels() {
   return levels;
 }
 
-Levels blackwellLevels() {
+Levels deviceLevels(bool hasLaunchControl, bool pairs) {
   Levels levels = allLevels();
   auto keep = [&](Factor factor, std::initializer_list<StringRef> names) {
     llvm::erase_if(levels[factor], [&](unsigned level) {
@@ -58,7 +59,12 @@ Levels blackwellLevels() {
     });
   };
   keep(HeadDim, {"64", "96", "128"});
-  keep(LayoutKind, {"bshd", "bhsd"});
+  if (!hasLaunchControl || pairs) {
+    keep(Scheduler, {"one", "one+longest", "strided", "strided+longest"});
+  }
+  if (pairs) {
+    keep(LayoutKind, {"bshd", "bhsd"});
+  }
   return levels;
 }
 

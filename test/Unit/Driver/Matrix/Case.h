@@ -29,6 +29,7 @@ enum Factor : unsigned {
   Exp2Polynomial,
   LazyRescale,
   PositionOffset,
+  Scheduler,
   // From here on: what one kernel serves.
   QueryLength,
   KeyLength,
@@ -51,8 +52,8 @@ const std::vector<FactorInfo> &factors();
 using Levels = std::array<std::vector<unsigned>, NumFactors>;
 
 Levels allLevels();
-/// What the forward kernel with tensor memory reaches so far.
-Levels blackwellLevels();
+/// What the kernels of a chip reach so far: with `pairs`, those of two CTAs to a tile.
+Levels deviceLevels(bool hasLaunchControl, bool pairs = false);
 
 /// The level of each factor.
 using Case = std::array<unsigned, NumFactors>;

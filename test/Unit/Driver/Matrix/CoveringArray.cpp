@@ -116,7 +116,7 @@ static Case complete(const Levels &levels, const PairSet &pairs, Case point,
 std::vector<Case> makeCoveringArray(const Levels &levels, uint64_t seed, size_t minimum,
                                     size_t casesPerKernel) {
   // Completions tried per case, and the gain from which on a case for a known
-  // kernel is taken: pairs among runtime factors and across are 40 of 91.
+  // kernel is taken: pairs among runtime factors and across are 60 of 105.
   constexpr unsigned attempts = 40;
   constexpr size_t worthwhileGain = 8;
   std::mt19937_64 random(seed);

@@ -43,24 +43,30 @@ TEST(CoveringArray, ProductOrderVisitsEachCaseOnce) {
 }
 
 TEST(CoveringArray, KeepsToTheLevelsItIsGiven) {
-  Levels levels = blackwellLevels();
+  Levels levels = deviceLevels(true);
   std::vector<Case> cases = makeCoveringArray(levels, 1, 300);
   EXPECT_GE(cases.size(), 300U);
   EXPECT_EQ(countMissingPairs(levels, cases), 0U);
   std::set<std::string> dims;
   for (const Case &point : cases) {
     dims.insert(levelName(point, HeadDim));
-    EXPECT_NE(levelName(point, LayoutKind).substr(0, 3), "thd");
   }
   EXPECT_EQ(dims, (std::set<std::string>{"64", "96", "128"}));
+  for (const Case &point : makeCoveringArray(deviceLevels(false), 1, 300)) {
+    EXPECT_NE(levelName(point, Scheduler).substr(0, 5), "drawn");
+  }
+  for (const Case &point : makeCoveringArray(deviceLevels(true, /*pairs=*/true), 1, 30)) {
+    EXPECT_NE(levelName(point, Scheduler).substr(0, 5), "drawn");
+    EXPECT_NE(levelName(point, LayoutKind).substr(0, 3), "thd");
+  }
   for (uint64_t number = 0; number < 1000; ++number) {
     EXPECT_EQ(dims.count(levelName(productCase(levels, 1, number), HeadDim)), 1U);
   }
 }
 
 TEST(CoveringArray, GivesEachKernelAsManyCasesAsAsked) {
-  std::vector<Case> cases = makeCoveringArray(blackwellLevels(), 1, 300, 3);
-  EXPECT_EQ(countMissingPairs(blackwellLevels(), cases), 0U);
+  std::vector<Case> cases = makeCoveringArray(deviceLevels(true), 1, 300, 3);
+  EXPECT_EQ(countMissingPairs(deviceLevels(true), cases), 0U);
   ASSERT_EQ(cases.size(), 300U);
   for (size_t number = 0; number < cases.size(); ++number) {
     EXPECT_EQ(moduleText(cases[number]), moduleText(cases[number / 3 * 3])) << number;
@@ -68,7 +74,7 @@ TEST(CoveringArray, GivesEachKernelAsManyCasesAsAsked) {
 }
 
 TEST(CoveringArray, MaskProductHasEveryMaskOfEveryKind) {
-  Levels levels = blackwellLevels();
+  Levels levels = deviceLevels(true);
   std::vector<Case> cases = makeMaskProduct(levels, 1, 3);
   std::map<std::array<unsigned, 3>, size_t> counts;
   for (const Case &point : cases) {

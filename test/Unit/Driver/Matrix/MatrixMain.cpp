@@ -16,6 +16,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CaseData.h"
+#include "CasePlan.h"
 #include "CoveringArray.h"
 #include "DeviceProgram.h"
 #include "Differences.h"
@@ -85,7 +86,10 @@ using Clock = std::chrono::steady_clock;
 /// The `target` of our rows in deep.csv.
 std::string deepTarget() { return target == "cpu" ? "cpu-t0" : target + (onGpu ? "-gpu" : "-sim"); }
 
-Levels levelsOfTarget() { return target == "cpu" ? allLevels() : blackwellLevels(); }
+Levels levelsOfTarget() {
+  const TargetInfo *info = lookupTarget(target);
+  return info ? deviceLevels(info->clusterLaunchControl, onPairs) : allLevels();
+}
 
 /// Cases of one kernel, with numbers.
 struct Group {
@@ -132,7 +136,7 @@ public:
 
 private:
   llvm::Error compile(mlir::ModuleOp planned);
-  llvm::Error runWith(std::vector<Argument> &arguments);
+  llvm::Error runWith(const Case &point, const Entry &entry, std::vector<Argument> &arguments);
   llvm::Error compare(const Case &point, const Entry &entry, llvm::ArrayRef<Argument> arguments);
 
   mlir::MLIRContext context;
@@ -145,38 +149,6 @@ private:
   std::unique_ptr<DeviceProgram> onDevice;
   KernelCost cost;
 };
-
-/// The plan that was chosen, with the case's share of exp2 and lag. A thread has whole
-/// rows in tensor memory; of a fragment it has every fourth pair of columns, so that
-/// there the share is one of groups of 8.
-Schedule editPlan(const Case &point, const TargetInfo &chip, Schedule plan) {
-  plan.rescaleLog2Threshold.reset();
-  if (levelName(point, LazyRescale) == "8") {
-    plan.rescaleLog2Threshold = 8.0;
-  }
-  plan.exp2.reset();
-  int64_t lastChunk = plan.tileColumns / 32 - 1;
-  int64_t unit = chip.hasTensorMemory() ? 2 : 8;
-  const std::string &percent = levelName(point, Exp2Polynomial);
-  if (percent == "12") {
-    plan.exp2 = Exp2Share{3, 8 * unit, unit, 0, lastChunk};
-  } else if (percent == "25") {
-    plan.exp2 = Exp2Share{3, 8 * unit, 2 * unit, 0, lastChunk};
-  } else if (percent == "100") {
-    plan.exp2 = Exp2Share{3, unit, unit, 0, lastChunk};
-  }
-  if (onPairs) {
-    plan.ctas = 2;
-    for (Role &role : plan.roles) {
-      role.ctas = role.runs("qk") ? RoleCtas::Leader : RoleCtas::Both;
-    }
-    for (Home &home : plan.homes) {
-      // A slot has half of the keys, or of the columns.
-      home.slots *= home.step == "load_k" || home.step == "load_v" ? 2 : 1;
-    }
-  }
-  return plan;
-}
 
 attn::ForwardOp findForward(mlir::ModuleOp module) {
   attn::ForwardOp found;
@@ -243,7 +215,7 @@ llvm::Error Judge::prepare(const Case &point) {
   }
   attn::ForwardOp forward = findForward(*planned);
   schedule = ScheduleAttr::get(&context, editPlan(point, lookupTargetAttr(*planned).getInfo(),
-                                                  forward.getScheduleAttr().getPlan()));
+                                                  onPairs, forward.getScheduleAttr().getPlan()));
   forward.setScheduleAttr(schedule);
   if (printModules) {
     planned->print(llvm::outs());
@@ -272,15 +244,16 @@ llvm::Error Judge::compare(const Case &point, const Entry &entry,
   return llvm::Error::success();
 }
 
-llvm::Error Judge::runWith(std::vector<Argument> &arguments) {
+llvm::Error Judge::runWith(const Case &point, const Entry &entry,
+                           std::vector<Argument> &arguments) {
   if (onDevice) {
     return onDevice->run(arguments, std::max(1U, unsigned(repeats)));
   }
   if (simulated) {
     SimulationOptions options;
     options.simulator.threads = 1;
-    // Few enough that a persistent CTA has several tiles.
-    options.processors = 3;
+    options.processors =
+        countProcessors(point, schedule.getPlan(), *entry.findOutput("o", arguments, {}));
     return simulated->run(arguments, options);
   }
   auto results = program->run("main", arguments);
@@ -294,7 +267,7 @@ llvm::Error Judge::judge(const Case &point) {
   }
   std::vector<Argument> arguments = matrix::makeArguments(point, *entry);
   std::vector<Argument> packed = makePacked(arguments);
-  if (llvm::Error error = runWith(arguments)) {
+  if (llvm::Error error = runWith(point, *entry, arguments)) {
     return error;
   }
   const HostArray *output = entry->findOutput("o", arguments, {});
@@ -318,7 +291,7 @@ llvm::Error Judge::judge(const Case &point) {
     return llvm::createStringError(verdict.message);
   }
   if (levelName(point, Strides) != "packed") {
-    if (llvm::Error error = runWith(packed)) {
+    if (llvm::Error error = runWith(point, *entry, packed)) {
       return error;
     }
     if (!haveEqualBits(*output, *entry->findOutput("o", packed, {})) ||

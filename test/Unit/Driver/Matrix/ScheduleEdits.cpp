@@ -53,6 +53,11 @@ private:
   bool flip() { return random() % 2 == 0; }
 
   Schedule drawShape();
+  /// Also cluster launch control where the chip has none: then the check refuses it.
+  void drawScheduler(Schedule &plan) {
+    plan.work = pick({WorkKind::StaticPersistent, WorkKind::OnePerCluster, WorkKind::Dynamic});
+    plan.workOrder = pick({WorkOrder::InOrder, WorkOrder::LongestFirst});
+  }
   void drawRing(Schedule &plan);
   void drawRoles(Schedule &plan);
   void drawStatistics(Schedule &plan);
@@ -74,8 +79,7 @@ Schedule Drawer::drawShape() {
   plan.tileColumns = pick<int64_t>({64, 128});
   plan.stages = pick<int64_t>({1, 2});
   plan.ctas = target.ctaPairs ? pick<int64_t>({1, 2}) : 1;
-  plan.work = pick({WorkKind::StaticPersistent, WorkKind::OnePerCluster});
-  plan.workOrder = pick({WorkOrder::InOrder, WorkOrder::LongestFirst});
+  drawScheduler(plan);
   int64_t quarter = plan.tileColumns / 4;
   plan.splitP = pick<std::vector<int64_t>>(
       {{}, {3 * quarter, quarter}, {2 * quarter, 2 * quarter}, {quarter, 3 * quarter}});
@@ -103,8 +107,7 @@ Schedule Drawer::drawRegisterShape() {
   plan.tileRows = 64;
   plan.tileColumns = pick<int64_t>({32, 48, 64, 80, 96, 112, 128, 176, 192});
   plan.stages = pick<int64_t>({1, 2, 3, 4});
-  plan.work = pick({WorkKind::StaticPersistent, WorkKind::OnePerCluster});
-  plan.workOrder = pick({WorkOrder::InOrder, WorkOrder::LongestFirst});
+  drawScheduler(plan);
   plan.rescaleLog2Threshold = pick<std::optional<double>>({std::nullopt, 8.0});
   if (flip()) {
     return plan; // overlapped, as the planner has it
@@ -199,7 +202,9 @@ std::string describe(const Schedule &plan) {
   std::string text = "tile " + std::to_string(plan.tileRows) + " x " +
                      std::to_string(plan.tileColumns) + ", stages " + std::to_string(plan.stages) +
                      (plan.ctas == 2 ? ", pair" : "") +
-                     (plan.work == WorkKind::StaticPersistent ? ", persistent" : ", one per tile") +
+                     (plan.work == WorkKind::StaticPersistent ? ", persistent"
+                      : plan.work == WorkKind::Dynamic        ? ", drawn"
+                                                              : ", one per tile") +
                      (plan.workOrder == WorkOrder::InOrder ? "" : ", longest first") + ", P";
   for (int64_t part : plan.splitP) {
     text += " " + std::to_string(part);
@@ -267,6 +272,8 @@ static std::vector<IllegalSchedule> makeIllegalOnRegisters(const ForwardProblem 
   });
   illegal.add("rows that no product has", "rows of one matrix instruction to be one of",
               [](Schedule &plan) { plan.tileRows = 96; });
+  illegal.add("tiles by cluster launch control", "on a chip without cluster_launch_control",
+              [](Schedule &plan) { plan.work = WorkKind::Dynamic; });
   illegal.add("keys that P's product cannot step through",
               "the keys of one part of P to be a multiple of",
               [](Schedule &plan) { plan.tileColumns = 88; });
@@ -347,6 +354,14 @@ std::vector<IllegalSchedule> makeIllegalSchedules(const ForwardProblem &problem,
         plan.ctas = 2;
         plan.tileColumns = 112;
         plan.splitP = {};
+        for (Role &role : plan.roles) {
+          role.ctas = role.runs("qk") ? RoleCtas::Leader : RoleCtas::Both;
+        }
+      });
+  add("tiles that pairs draw", "static_persistent or one_per_cluster with ctas = 2",
+      [](Schedule &plan) {
+        plan.work = WorkKind::Dynamic;
+        plan.ctas = 2;
         for (Role &role : plan.roles) {
           role.ctas = role.runs("qk") ? RoleCtas::Leader : RoleCtas::Both;
         }
