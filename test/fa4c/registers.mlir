@@ -63,6 +63,6 @@ func.func @softcap_in_window(%q: !half, %k: !half, %v: !half, %o: !half, %lse: m
 func.func @polynomial(%q: !half, %k: !half, %v: !half, %o: !half, %lse: memref<?x?x?xf32>) {
   attn.forward ins(%q, %k, %v : !half, !half, !half) outs(%o, %lse : !half, memref<?x?x?xf32>)
     mask [#attn.window<left = 33, right = none>] schedule(#fa4.schedule<forward, tile = 128 x 128, stages = 2,
-      work = static_persistent, exp2 = <degree 3, of 2 columns the last 2, chunks 0 to 3>>)
+      exp2 = <degree 3, of 2 columns the last 2, chunks 0 to 3>>)
   return
 }
