@@ -106,7 +106,7 @@ static Value widen(ImplicitLocOpBuilder &b, Value vector, int64_t width) {
   }
   SmallVector<int32_t> mask(width, -1);
   std::iota(mask.begin(), mask.begin() + lanes, 0);
-  return pickLanes(b, vector, mask);
+  return LLVM::ShuffleVectorOp::create(b, vector, vector, mask);
 }
 
 static Value joinTwo(ImplicitLocOpBuilder &b, Value low, Value high) {

@@ -176,7 +176,9 @@ private:
     ASSERT_TRUE(succeeded(inner.fold(operands, results))) << inner.getName().getStringRef().str();
     for (auto [result, folded] : llvm::zip_equal(inner.getResults(), results)) {
       auto constant = dyn_cast<Attribute>(folded);
-      values[result] = constant ? constant : values[cast<Value>(folded)];
+      // Not in one statement: a new entry moves the others.
+      Attribute number = constant ? constant : values.lookup(cast<Value>(folded));
+      values[result] = number;
     }
   }
 
