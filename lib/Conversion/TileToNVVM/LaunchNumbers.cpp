@@ -124,7 +124,7 @@ void Hoister::hoist(Value value) {
     onHost[launch].map(scalar, onHost[launch].lookup(value));
   }
   fixed.insert(scalar);
-  value.replaceAllUsesExcept(scalar, {});
+  value.replaceAllUsesWith(scalar);
 }
 
 Value Hoister::getReciprocal(Value divisor) {

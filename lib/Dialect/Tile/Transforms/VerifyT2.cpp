@@ -185,24 +185,21 @@ static LogicalResult verifyAccesses(PlacedKernel &placed) {
 }
 
 /// Every symbol that an op of the kernel names is one of the kernel, of the kind that the
-/// attribute holds.
+/// attribute holds. Views are verifyAccess's.
 static LogicalResult verifyNames(PlacedKernel &placed) {
-  SymbolTable symbols(placed.kernel);
   auto verify = [&](Operation *op, NamedAttribute attribute) -> LogicalResult {
     auto name = dyn_cast<FlatSymbolRefAttr>(attribute.getValue());
-    if (!name) {
+    StringRef kind = attribute.getName();
+    if (!name || kind.ends_with("view")) {
       return success();
     }
-    StringRef kind = attribute.getName();
-    Operation *named = symbols.lookup(name.getValue());
-    bool ofKind = kind.ends_with("view")                ? isa_and_nonnull<ViewOp>(named)
-                  : isa<NamedArriveOp, NamedSyncOp>(op) ? isa_and_nonnull<NamedBarrierOp>(named)
-                  : kind == "barrier"                   ? isa_and_nonnull<BarrierOp>(named)
-                  : kind == "after"                     ? isa_and_nonnull<NamedBarrierOp>(named)
-                                                        : named != nullptr;
-    return ofKind ? success()
-                  : op->emitOpError() << "expected a " << kind << " of the kernel, but got '"
-                                      << name << "'"; // T2.A
+    bool isNamed = kind == "after" || isa<NamedArriveOp, NamedSyncOp>(op);
+    bool isKnown = isNamed             ? placed.namedBarriers.contains(name.getValue())
+                   : kind == "barrier" ? placed.barriers.contains(name.getValue())
+                                       : placed.kernel.lookupSymbol(name) != nullptr;
+    return isKnown ? success()
+                   : op->emitOpError() << "expected a " << kind << " of the kernel, but got '"
+                                       << name << "'"; // T2.A
   };
   WalkResult result = placed.kernel.walk([&](Operation *op) {
     for (NamedAttribute attribute : op->getAttrDictionary()) {
