@@ -11,13 +11,28 @@
 
 namespace fa4::matrix {
 
-Schedule editPlan(const Case &point, const TargetInfo &chip, bool pairs, Schedule plan) {
+void stateScheduler(const Case &point, Schedule &plan) {
   llvm::StringRef scheduler = levelName(point, Scheduler);
   plan.workOrder =
       scheduler.consume_back("+longest") ? WorkOrder::LongestFirst : WorkOrder::InOrder;
   plan.work = scheduler == "one"       ? WorkKind::OnePerCluster
               : scheduler == "strided" ? WorkKind::StaticPersistent
                                        : WorkKind::Dynamic;
+}
+
+void pairCtas(Schedule &plan) {
+  plan.ctas = 2;
+  for (Role &role : plan.roles) {
+    role.ctas = role.runs("qk") ? RoleCtas::Leader : RoleCtas::Both;
+  }
+  for (Home &home : plan.homes) {
+    // A slot has half of the keys, or of the columns.
+    home.slots *= home.step == "load_k" || home.step == "load_v" ? 2 : 1;
+  }
+}
+
+Schedule editPlan(const Case &point, const TargetInfo &chip, bool pairs, Schedule plan) {
+  stateScheduler(point, plan);
   plan.rescaleLog2Threshold.reset();
   if (levelName(point, LazyRescale) == "8") {
     plan.rescaleLog2Threshold = 8.0;
@@ -34,14 +49,7 @@ Schedule editPlan(const Case &point, const TargetInfo &chip, bool pairs, Schedul
     plan.exp2 = Exp2Share{3, unit, unit, 0, lastChunk};
   }
   if (pairs) {
-    plan.ctas = 2;
-    for (Role &role : plan.roles) {
-      role.ctas = role.runs("qk") ? RoleCtas::Leader : RoleCtas::Both;
-    }
-    for (Home &home : plan.homes) {
-      // A slot has half of the keys, or of the columns.
-      home.slots *= home.step == "load_k" || home.step == "load_v" ? 2 : 1;
-    }
+    pairCtas(plan);
   }
   return plan;
 }

@@ -15,6 +15,12 @@
 
 namespace fa4::matrix {
 
+/// Puts the case's scheduler into a plan.
+void stateScheduler(const Case &point, Schedule &plan);
+
+/// Lets two CTAs compute each tile of a plan in tensor memory.
+void pairCtas(Schedule &plan);
+
 /// The plan that was chosen, with the case's scheduler, share of exp2 and lag, and with
 /// `pairs` two CTAs to a tile. A thread has whole rows in tensor memory; of a fragment it
 /// has every fourth pair of columns, so that there the share is one of groups of 8.

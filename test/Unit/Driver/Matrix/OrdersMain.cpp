@@ -4,12 +4,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// `fa4-orders` runs what the compiler makes by default of a list of attentions in the
-// simulator, with race detection: random orders of events, the orders of the tensor
-// pipe that hardware shows and those that PTX promises, every way of choosing inside
-// the bounds of approximate functions. Each run must end without a fault, its results
-// must hold against the reference, and where the approximations do not depend on the
-// seed, their bits must be those of every other order.
+// `fa4-orders` runs what the compiler makes by default of a list of attentions, and of
+// one attention with every scheduler, in the simulator, with race detection: random orders of
+// events, the orders of the tensor pipe that hardware shows and those that PTX promises, every way
+// of choosing inside the bounds of approximate functions. Each run must end without a fault, its
+// results must hold against the reference, and where the approximations do not depend on the seed,
+// their bits must be those of every other order.
 //
 // A block of seeds is a unit: what the log has is not run again, and processes with
 // different --shard share the units.
@@ -17,6 +17,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "CaseData.h"
+#include "CasePlan.h"
+#include "Configurations.h"
 
 #include "fa4/Dialect/FA4/IR/FA4Attributes.h"
 #include "fa4/Driver/HostProgram.h"
@@ -58,69 +60,11 @@ cl::opt<bool> list("list",
 cl::opt<std::string> reportFile("report", cl::desc("Sum up the log there and run nothing"),
                                 cl::value_desc("orders.csv"));
 
-struct Configuration {
-  std::string chip;
-  std::string name;
-  Case point;
-};
-
 const std::pair<const char *, sim::ApproxMode> approximations[] = {
     {"nearest", sim::ApproxMode::Nearest},
     {"low", sim::ApproxMode::Low},
     {"jitter", sim::ApproxMode::Jitter},
     {"edge", sim::ApproxMode::Edge}};
-
-/// `FACTOR=LEVEL` choices on top of the plain forward pass.
-Case makeCase(llvm::ArrayRef<std::pair<Factor, const char *>> choices) {
-  Case point{};
-  auto choose = [&](Factor factor, llvm::StringRef level) {
-    const std::vector<std::string> &levels = factors()[factor].levels;
-    point[factor] = unsigned(llvm::find(levels, level) - levels.begin());
-  };
-  choose(HeadDim, "128");
-  choose(QueryLength, "129");
-  choose(KeyLength, "300");
-  choose(Inputs, "peaked");
-  for (auto [factor, level] : choices) {
-    choose(factor, level);
-  }
-  return point;
-}
-
-std::vector<Configuration> listConfigurations() {
-  std::vector<Configuration> all;
-  using Choice = std::pair<Factor, const char *>;
-  for (const char *chip : {"sm_100a", "sm_90a"}) {
-    auto add = [&](llvm::ArrayRef<Choice> choices) {
-      std::string name;
-      for (auto [factor, level] : choices) {
-        name += (name.empty() ? "" : " ") + std::string(factors()[factor].name) + "=" + level;
-      }
-      all.push_back({chip, name, makeCase(choices)});
-    };
-    bool hopper = llvm::StringRef(chip) == "sm_90a";
-    for (const char *dim : {"64", "96", "128", "192/128", "256"}) {
-      if (!hopper && llvm::StringRef(dim) == "256") {
-        continue; // no plan: accumulators of 256 columns leave no room for scores
-      }
-      for (const char *mask : {"none", "causal", "window:33:33"}) {
-        add({{HeadDim, dim}, {Mask, mask}});
-      }
-    }
-    add({{Mask, "causal"}, {QueryLength, "255"}, {KeyLength, "1000"}});
-    add({{Mask, "causal"}, {ElementType, "f16"}});
-    add({{Mask, "causal"}, {Ratio, "3"}});
-    add({{Mask, "causal"}, {LayoutKind, "bhsd"}});
-    add({{Mask, "causal"}, {Sink, "yes"}});
-    add({{Mask, "causal"}, {PositionOffset, "yes"}});
-    add({{Mask, "document"}});
-    add({{Mask, "predicate"}});
-    for (const char *score : {"softcap", "alibi", "bias", "temperature"}) {
-      add({{Mask, "causal"}, {Score, score}});
-    }
-  }
-  return all;
-}
 
 /// A block of seeds of one configuration under one choice of rules.
 struct Unit {
@@ -162,9 +106,9 @@ std::vector<Unit> listUnits(const std::vector<Configuration> &configurations) {
 /// One compiled configuration.
 class Kernel {
 public:
-  explicit Kernel(const Configuration &configuration) : point(configuration.point) {}
+  explicit Kernel(const Configuration &configuration) : configuration(configuration) {}
 
-  llvm::Error compile(mlir::MLIRContext &context, llvm::StringRef chip);
+  llvm::Error compile(mlir::MLIRContext &context);
   /// What is wrong with one order; empty: nothing.
   std::string run(const Unit &unit, unsigned seed);
 
@@ -175,8 +119,9 @@ private:
   std::string checkNumbers() const;
   Results copyResults() const;
 
-  Case point;
+  const Configuration &configuration;
   mlir::OwningOpRef<mlir::ModuleOp> module;
+  Schedule plan;
   std::optional<Entry> entry;
   std::unique_ptr<SimulatedProgram> program;
   std::optional<ForwardOracle> oracle;
@@ -191,9 +136,9 @@ private:
 
 } // namespace
 
-llvm::Error Kernel::compile(mlir::MLIRContext &context, llvm::StringRef chip) {
-  std::string text = "module attributes {fa4.target = #fa4.target<\"" + chip.str() + "\">} {\n" +
-                     moduleText(point) + "}\n";
+llvm::Error Kernel::compile(mlir::MLIRContext &context) {
+  std::string text = "module attributes {fa4.target = #fa4.target<\"" + configuration.chip +
+                     "\">} {\n" + moduleText(configuration.point) + "}\n";
   module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
   if (!module) {
     return llvm::createStringError("expected the module to parse:\n" + text);
@@ -207,7 +152,16 @@ llvm::Error Kernel::compile(mlir::MLIRContext &context, llvm::StringRef chip) {
     from.walk([&](attn::ForwardOp op) { found = op; });
     return found;
   };
-  auto schedule = findForward(*planned).getScheduleAttr();
+  attn::ForwardOp forward = findForward(*planned);
+  plan = forward.getScheduleAttr().getPlan();
+  if (configuration.statesScheduler) {
+    stateScheduler(configuration.point, plan);
+  }
+  if (configuration.onPairs) {
+    pairCtas(plan);
+  }
+  auto schedule = ScheduleAttr::get(&context, plan);
+  forward.setScheduleAttr(schedule);
   llvm::Expected<Entry> found = Entry::find(*module, "main");
   if (!found) {
     return found.takeError();
@@ -219,7 +173,7 @@ llvm::Error Kernel::compile(mlir::MLIRContext &context, llvm::StringRef chip) {
     return compiled.takeError();
   }
   program = std::move(*compiled);
-  arguments = matrix::makeArguments(point, *entry);
+  arguments = matrix::makeArguments(configuration.point, *entry);
   for (auto [declared, argument] : llvm::zip_equal(program->getBundle().arguments, arguments)) {
     auto *array = std::get_if<std::shared_ptr<HostArray>>(&argument);
     if (array && declared.access == runtime::Access::Write) {
@@ -245,8 +199,8 @@ llvm::Error Kernel::runWith(const sim::Options &options) {
   SimulationOptions simulation;
   simulation.simulator = options;
   simulation.simulator.threads = 1;
-  // Few enough that a persistent CTA has several tiles.
-  simulation.processors = 2;
+  simulation.processors =
+      countProcessors(configuration.point, plan, *entry->findOutput("o", arguments, {}));
   return program->run(arguments, simulation);
 }
 
@@ -318,6 +272,20 @@ static std::map<std::string, unsigned> readLog() {
   return rows;
 }
 
+/// The rows of the report so far without their commit, with it.
+static std::map<std::string, std::string> readReport() {
+  std::map<std::string, std::string> rows;
+  std::ifstream file(reportFile);
+  std::string line;
+  std::getline(file, line); // the names of the columns
+  while (std::getline(file, line)) {
+    auto [state, rest] = llvm::StringRef(line).split(',');
+    rows[rest.rsplit(',').first.rsplit(',').first.str()] = line;
+  }
+  return rows;
+}
+
+/// Rows of what the log has are written anew; others stay, with the commit they are of.
 static llvm::Error writeReport() {
   // Keys without the block of seeds, with runs and alarms.
   std::map<std::string, std::pair<unsigned, unsigned>> sums;
@@ -330,14 +298,19 @@ static llvm::Error writeReport() {
       sum.second += alarms;
     }
   }
-  std::ofstream file(reportFile);
-  file << "commit,target,configuration,pipe,approximation,runs,alarms\n";
+  std::map<std::string, std::string> rows = readReport();
   size_t runs = 0;
   size_t alarms = 0;
   for (const auto &[key, sum] : sums) {
-    file << commit << ',' << key << ',' << sum.first << ',' << sum.second << '\n';
+    rows[key] =
+        commit + "," + key + "," + std::to_string(sum.first) + "," + std::to_string(sum.second);
     runs += sum.first;
     alarms += sum.second;
+  }
+  std::ofstream file(reportFile);
+  file << "commit,target,configuration,pipe,approximation,runs,alarms\n";
+  for (const auto &[key, row] : rows) {
+    file << row << '\n';
   }
   llvm::outs() << sums.size() << " rows, " << runs << " runs, " << alarms << " alarms\n";
   return llvm::Error::success();
@@ -378,7 +351,7 @@ static llvm::Error runUnits(unsigned number, unsigned of) {
     if (compiled != unit.configuration) {
       kernel = std::make_unique<Kernel>(*unit.configuration);
       compiled = unit.configuration;
-      if (llvm::Error error = kernel->compile(context, compiled->chip)) {
+      if (llvm::Error error = kernel->compile(context)) {
         return llvm::createStringError(compiled->chip + " " + compiled->name + ": " +
                                        llvm::toString(std::move(error)));
       }
