@@ -7,7 +7,8 @@
 // Divides by the sum and writes lse. With u = -(reference), the offset that the
 // weights were computed with, a row's logits sum to `sum * exp2(-u)` in base 2.
 // A row without a key has sum 0: o = 0, lse = -inf, or the sink (R1). A NaN stays
-// a NaN.
+// a NaN. Where a target has approximations of a reciprocal and of a logarithm
+// between 1 and 2, they are accurate enough (docs/Numerics.md).
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,10 +34,13 @@ public:
   Value add(Value a, Value b) { return arith::AddFOp::create(builder, loc, a, b); }
   Value sub(Value a, Value b) { return arith::SubFOp::create(builder, loc, a, b); }
   Value mul(Value a, Value b) { return arith::MulFOp::create(builder, loc, a, b); }
-  Value div(Value a, Value b) { return arith::DivFOp::create(builder, loc, a, b); }
+  Value div(Value a, Value b) {
+    return arith::DivFOp::create(builder, loc, a, b, arith::FastMathFlags::afn);
+  }
   Value max(Value a, Value b) { return arith::MaximumFOp::create(builder, loc, a, b); }
   Value exp2(Value a) { return math::Exp2Op::create(builder, loc, a); }
-  Value log2(Value a) { return math::Log2Op::create(builder, loc, a); }
+  /// log2(a) - offset, of a >= 0 that is 0, normal or a NaN.
+  Value log2Above(Value a, Value offset);
   Value isEqual(Value a, Value b) {
     return arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OEQ, a, b);
   }
@@ -48,6 +52,11 @@ public:
   }
 
 private:
+  Value integer(uint32_t value) {
+    return arith::ConstantOp::create(builder, loc,
+                                     builder.getI32IntegerAttr(static_cast<int32_t>(value)));
+  }
+
   OpBuilder &builder;
   Location loc;
 };
@@ -62,17 +71,33 @@ static constexpr float kInfinity = std::numeric_limits<float>::infinity();
 static constexpr float kLn2 = 0.693147181F;
 static constexpr float kLog2E = 1.44269504F;
 
+/// The exponent e of a = 2^e m joins the offset first: where they cancel the difference
+/// is exact, and what is left of an approximation's error is that of log2(m).
+Value RowMath::log2Above(Value a, Value offset) {
+  constexpr uint32_t exponentBits = 0x7F800000;
+  Type i32 = builder.getI32Type(), f32 = builder.getF32Type();
+  Value bits = arith::BitcastOp::create(builder, loc, i32, a);
+  Value biased = arith::AndIOp::create(builder, loc, bits, integer(exponentBits));
+  // 2^-e has the biased exponent 254 - (127 + e); of 0 it is finite, of a NaN it does not matter.
+  Value inverse = arith::BitcastOp::create(
+      builder, loc, f32, arith::SubIOp::create(builder, loc, integer(254U << 23), biased));
+  Value rest = math::Log2Op::create(builder, loc, mul(a, inverse), arith::FastMathFlags::afn);
+  Value exponent =
+      math::FmaOp::create(builder, loc, arith::SIToFPOp::create(builder, loc, f32, biased),
+                          constant(0x1p-23F), constant(-127));
+  return add(sub(exponent, offset), rest);
+}
+
 static RowResult finishRow(RowMath &math, Value reference, Value sum, Value sink) {
-  Value zero = math.constant(0), one = math.constant(1), ln2 = math.constant(kLn2);
-  Value nothing = math.constant(-kInfinity);
-  Value isUnset = math.isEqual(reference, math.constant(kInfinity));
-  Value offset = math.select(isUnset, zero, reference);
+  Value zero = math.constant(0), ln2 = math.constant(kLn2);
   Value isEmpty = math.isEqual(sum, zero);
   if (!sink) {
-    Value inverse = math.select(isEmpty, zero, math.div(one, sum));
-    Value lse = math.mul(math.sub(math.log2(sum), offset), ln2);
-    return {inverse, math.select(isEmpty, nothing, lse)};
+    Value inverse = math.select(isEmpty, zero, math.div(math.constant(1), sum));
+    // Of 0 the logarithm is -inf, and the offset of a row that has no reference +inf.
+    return {inverse, math.mul(math.log2Above(sum, reference), ln2)};
   }
+  Value isUnset = math.isEqual(reference, math.constant(kInfinity));
+  Value offset = math.select(isUnset, zero, reference);
   // The sink may be far above every key: both terms are taken relative to the
   // larger of the reference and the sink, so that neither overflows.
   Value extra = math.add(math.mul(sink, math.constant(kLog2E)), offset);
@@ -82,9 +107,8 @@ static RowResult finishRow(RowMath &math, Value reference, Value sum, Value sink
   Value inverse = math.select(isEmpty, zero, math.div(shrink, total));
   // Likewise for lse: `top - offset` would be the sink with the rounding error of
   // the offset, which is that of the largest score.
-  Value logTotal = math.log2(total);
-  Value fromKeys = math.mul(math.sub(logTotal, offset), ln2);
-  Value fromSink = math.add(math.mul(logTotal, ln2), sink);
+  Value fromKeys = math.mul(math.log2Above(total, offset), ln2);
+  Value fromSink = math.add(math.mul(math.log2Above(total, zero), ln2), sink);
   Value lse = math.select(math.isGreater(extra, zero), fromSink, fromKeys);
   return {inverse, math.select(isEmpty, sink, lse)};
 }

@@ -83,6 +83,8 @@ public:
   Value emit(Operation *op, Value x);
   /// x / y within 2 ulp: what PTX calls full range.
   Value divide(Value x, Value y);
+  /// x / y within 2 ulp for 2^-126 <= |y| <= 2^126.
+  Value divideApproximately(Value x, Value y);
 
 private:
   Value constant(double value) { return floatConstant(b, type, value); }
@@ -181,6 +183,11 @@ Value MathEmitter::divide(Value x, Value y) {
   return fromLanes(b, b.getF32Type(), lanes);
 }
 
+Value MathEmitter::divideApproximately(Value x, Value y) {
+  Value inverse = reciprocal(y);
+  return matchPattern(x, m_OneFloat()) ? inverse : mul(x, inverse);
+}
+
 /// A factor instead of a divisor that all lanes share: two roundings, as long as
 /// neither number is close to the ends of the range.
 static std::optional<double> findInverse(Value divisor) {
@@ -203,27 +210,30 @@ static std::optional<double> findInverse(Value divisor) {
   return inverse;
 }
 
-/// A division of a row's columns: the correctly rounded one is a subroutine.
-static bool isWideDivision(Operation *op) {
-  return isa<arith::DivFOp>(op) && isa<VectorType>(op->getResult(0).getType()) &&
+/// A division that is a formula: of a row's columns, as the correctly rounded one is a
+/// subroutine, or one that says so.
+static bool isFormulaOfDivision(Operation *op) {
+  return isa<arith::DivFOp>(op) && (isFast(op) || isa<VectorType>(op->getResult(0).getType())) &&
          getElementTypeOrSelf(op->getResult(0).getType()).isF32();
 }
 
 static Value emitFormula(ImplicitLocOpBuilder &b, Operation *op) {
   Value x = op->getOperand(0);
   MathEmitter emitter(b, x.getType());
-  if (!isWideDivision(op)) {
+  if (!isFormulaOfDivision(op)) {
     return emitter.emit(op, x);
   }
-  std::optional<double> inverse = findInverse(op->getOperand(1));
-  return inverse ? arith::MulFOp::create(b, x, floatConstant(b, x.getType(), *inverse)).getResult()
-                 : emitter.divide(x, op->getOperand(1));
+  Value y = op->getOperand(1);
+  if (std::optional<double> inverse = findInverse(y)) {
+    return arith::MulFOp::create(b, x, floatConstant(b, x.getType(), *inverse));
+  }
+  return isFast(op) ? emitter.divideApproximately(x, y) : emitter.divide(x, y);
 }
 
 static void emitFormulas(Operation *root) {
   SmallVector<Operation *> formulas;
   root->walk([&](Operation *op) {
-    if (isFormula(op) || isWideDivision(op)) {
+    if (isFormula(op) || isFormulaOfDivision(op)) {
       formulas.push_back(op);
     }
   });

@@ -48,10 +48,21 @@ module attributes {fa4.target = #fa4.target<"sm_100a">} {
 // CHECK: tile.def @finish(%[[OO:.+]]: !tile.frag<128x64xf32>, %[[D:.+]]: !tile.frag<128xf32>, %[[SUM:.+]]: !tile.frag<128xf32>, %[[LL:.+]]: !tile.global<1x1x128xf32>, %[[B:.+]]: i32, %[[H:.+]]: i32, %[[QI:.+]]: i32)
 // CHECK: %[[INV:.+]], %[[LSE:.+]] = tile.map (%[[DE:.+]] = %[[D]], %[[SE:.+]] = %[[SUM]])
 // CHECK: %[[EMPTY:.+]] = arith.cmpf oeq, %[[SE]], %[[ZERO:.+]] : f32
-// CHECK: %[[R:.+]] = arith.divf %{{.+}}, %[[SE]]
+// CHECK: %[[R:.+]] = arith.divf %{{.+}}, %[[SE]] fastmath<afn>
 // CHECK: %[[INVE:.+]] = arith.select %[[EMPTY]], %[[ZERO]], %[[R]]
-// CHECK: %[[LOG:.+]] = math.log2 %[[SE]]
-// CHECK: tile.yield %[[INVE]]
+// The exponent of the sum joins the offset before the logarithm of the rest does.
+// CHECK: %[[BITS:.+]] = arith.bitcast %[[SE]] : f32 to i32
+// CHECK: %[[EXP:.+]] = arith.andi %[[BITS]], %{{.+}} : i32
+// CHECK: %[[DOWN:.+]] = arith.subi %{{.+}}, %[[EXP]] : i32
+// CHECK: %[[POWER:.+]] = arith.bitcast %[[DOWN]] : i32 to f32
+// CHECK: %[[REST:.+]] = arith.mulf %[[SE]], %[[POWER]]
+// CHECK: %[[LOG:.+]] = math.log2 %[[REST]] fastmath<afn>
+// CHECK: %[[WIDE:.+]] = arith.sitofp %[[EXP]] : i32 to f32
+// CHECK: %[[WHOLE:.+]] = math.fma %[[WIDE]],
+// CHECK: %[[DIFF:.+]] = arith.subf %[[WHOLE]], %[[DE]]
+// CHECK: %[[BASE2:.+]] = arith.addf %[[DIFF]], %[[LOG]]
+// CHECK: %[[LSEE:.+]] = arith.mulf %[[BASE2]],
+// CHECK: tile.yield %[[INVE]], %[[LSEE]]
 // CHECK: %[[Y:.+]] = tile.scale_rows %[[OO]] by %[[INV]]
 // CHECK: %[[YB:.+]] = tile.cast %[[Y]]
 // CHECK: tile.store %[[LSE]] to %[[LL]][%[[B]], %[[H]], %[[QI]]]

@@ -47,8 +47,8 @@ module attributes {fa4.target = #fa4.target<"sm_100a">} {
 // CHECK: tile.def @finish({{.*}}, %[[H:[^:]+]]: i32, %{{[^:]+}}: i32, %[[SINK:[^:]+]]: !tile.global<1xf32>)
 // CHECK: %[[LOGIT:.+]] = tile.fetch %[[SINK]][%[[H]]]
 // CHECK: tile.map (%[[D:.+]] = %{{.+}}, %[[SUM:.+]] = %{{.+}})
-// CHECK: %[[OFFSET:.+]] = arith.select %{{.+}}, %{{.+}}, %[[D]]
 // CHECK: %[[EMPTY:.+]] = arith.cmpf oeq, %[[SUM]], %[[ZERO:.+]] :
+// CHECK: %[[OFFSET:.+]] = arith.select %{{.+}}, %{{.+}}, %[[D]]
 // CHECK: %[[LOG2:.+]] = arith.mulf %[[LOGIT]],
 // CHECK: %[[EXTRA:.+]] = arith.addf %[[LOG2]], %[[OFFSET]]
 // CHECK: %[[TOP:.+]] = arith.maximumf %[[EXTRA]], %[[ZERO]]

@@ -87,13 +87,14 @@ public:
 
   /// Runs `tiles` tiles; arrays are updated. Faults are failures.
   void run(llvm::ArrayRef<Argument> arguments, int tiles,
-           sim::ApproxMode approx = sim::ApproxMode::Nearest) const {
+           sim::ApproxMode approx = sim::ApproxMode::Nearest, uint64_t seed = 1) const {
     auto program = sim::Program::load(ptx);
     ASSERT_TRUE(static_cast<bool>(program)) << llvm::toString(program.takeError());
     auto kernel = (*program)->kernel("kernel");
     ASSERT_TRUE(static_cast<bool>(kernel)) << llvm::toString(kernel.takeError());
     sim::Options options;
     options.threads = 1;
+    options.seed = seed;
     options.approx = approx;
     sim::GlobalMemory memory(options.seed);
     std::vector<uint64_t> addresses;
