@@ -34,7 +34,7 @@ void Difference::print(llvm::raw_ostream &os) const {
      << " ulp at most";
 }
 
-Difference findDifference(const HostArray &a, const HostArray &b) {
+Difference findDifference(const HostArray &a, const HostArray &b, SizeAt sizeAt) {
   Difference result;
   a.forEach([&](llvm::ArrayRef<int64_t> index, int64_t) {
     double x = a.get(index), y = b.get(index);
@@ -46,35 +46,44 @@ Difference findDifference(const HostArray &a, const HostArray &b) {
     ++result.others;
     double distance = HUGE_VAL;
     if (std::isfinite(x) && std::isfinite(y)) {
-      distance = std::fabs(x - y) / unitAt(a.getType(), std::max(std::fabs(x), std::fabs(y)));
+      double size = std::max({std::fabs(x), std::fabs(y), sizeAt ? sizeAt(index) : 0.0});
+      distance = std::fabs(x - y) / unitAt(a.getType(), size);
     }
-    result.units = std::max(result.units, distance);
+    if (result.worst.empty() || distance > result.units) {
+      result.worst.assign(index.begin(), index.end());
+      result.units = distance;
+    }
   });
   return result;
 }
 
-void Differences::add(const Difference &output, const Difference &logits, const std::string &name) {
+void Differences::add(const CaseDifference &output, const CaseDifference &logits,
+                      const std::string &text) {
   std::lock_guard<std::mutex> lock(mutex);
   ++cases;
-  bool equal = output.others + logits.others == 0;
+  bool equal = output.plain.others + logits.plain.others == 0;
   equalCases += equal;
-  allOutput.add(output);
-  allLogits.add(logits);
-  if (!equal && !name.empty()) {
+  nearCases += std::max(output.plain.units, logits.plain.units) <= kUnitsOfFunctions;
+  for (auto [all, one] : {std::pair(&allOutput, &output), std::pair(&allLogits, &logits)}) {
+    all->plain.add(one->plain);
+    all->ofTerms.add(one->ofTerms);
+  }
+  if (!equal && !text.empty()) {
     llvm::outs() << "     o: ";
-    output.print(llvm::outs());
+    output.plain.print(llvm::outs());
     llvm::outs() << "; lse: ";
-    logits.print(llvm::outs());
-    llvm::outs() << "; " << name << '\n';
+    logits.plain.print(llvm::outs());
+    llvm::outs() << "; " << text << '\n';
   }
 }
 
 void Differences::print(llvm::raw_ostream &os) const {
-  os << "beside the simulator: " << equalCases << " of " << cases << " cases equal bit by bit; o: ";
-  allOutput.print(os);
-  os << "; lse: ";
-  allLogits.print(os);
-  os << '\n';
+  os << "beside the simulator: " << equalCases << " of " << cases << " cases equal bit by bit, "
+     << nearCases << llvm::format(" within %.0f ulp; o: ", kUnitsOfFunctions);
+  allOutput.plain.print(os);
+  os << llvm::format(", %.2f of their terms; lse: ", allOutput.ofTerms.units);
+  allLogits.plain.print(os);
+  os << llvm::format(", %.2f of their terms\n", allLogits.ofTerms.units);
 }
 
 } // namespace fa4::matrix

@@ -44,4 +44,20 @@ TEST(Differences, TellZerosApartAndRefuseOnlyOneNumber) {
   EXPECT_TRUE(std::isinf(compare(support::NpyType::F32, {-INFINITY}, {1}).units));
 }
 
+TEST(Differences, AreSmallBesideTermsThatCancel) {
+  HostArray left(support::NpyType::F32, {3}), right(support::NpyType::F32, {3});
+  left.set({1}, 0x1p-20);
+  right.set({1}, 0x3p-20);
+  left.set({2}, 8);
+  right.set({2}, 8 + 0x1p-20);
+  Difference plain = findDifference(left, right);
+  EXPECT_EQ(plain.units, 0x1p23); // 2^-19 in units of 2^-42
+  ASSERT_EQ(plain.worst.size(), 1U);
+  EXPECT_EQ(plain.worst.front(), 1);
+  // Terms of 2^3 have units of 2^-20.
+  Difference ofTerms = findDifference(left, right, [](llvm::ArrayRef<int64_t>) { return 8.0; });
+  EXPECT_EQ(ofTerms.units, 2);
+  EXPECT_EQ(ofTerms.others, 2U);
+}
+
 } // namespace

@@ -10,7 +10,8 @@
 // masks, of the other factors what the seed draws. Each case is judged by R1, R2 and R7, and
 // must give equal bits for packed copies of its arrays (S2). The kernels are T0 on
 // the host, or with --target those of a chip: in the simulator, or with --gpu on this
-// machine's, --pairs with two CTAs to a tile; --compare-simulator counts what differs. With
+// machine's, --pairs with two CTAs to a tile; --compare-simulator counts what differs, and with
+// --verbose looks at the worst element beside the reference and the terms that it sums. With
 // --compile-only nothing runs: what each kernel takes to compile, and whether it spills.
 //
 //===----------------------------------------------------------------------===//
@@ -21,6 +22,7 @@
 #include "DeviceProgram.h"
 #include "Differences.h"
 #include "KernelCost.h"
+#include "Terms.h"
 
 #include "fa4/Dialect/FA4/IR/FA4Attributes.h"
 #include "fa4/Driver/HostProgram.h"
@@ -37,6 +39,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <fstream>
 #include <mutex>
 #include <thread>
@@ -63,9 +66,10 @@ cl::opt<bool> prove("prove", cl::desc("Prove the protocol of simulated kernels")
 cl::opt<bool> onGpu("gpu", cl::desc("Run the kernels of --target on the first GPU"));
 cl::opt<unsigned> repeats("repeats", cl::desc("Runs on the GPU, equal bit by bit"), cl::init(1));
 cl::opt<bool> compareSimulator("compare-simulator",
-                               cl::desc("With --gpu: count the elements that differ from those "
-                                        "of the simulator, its approximations as the hardware "
-                                        "leans, and say by how much"));
+                               cl::desc("Count the elements that differ from those of the "
+                                        "simulator, its approximations as the hardware leans, "
+                                        "and say by how much; without --gpu what differs are "
+                                        "the nearest approximations"));
 cl::opt<bool> printModules("print-modules", cl::desc("Print the cases' modules and run nothing"));
 cl::opt<bool> compileOnly("compile-only",
                           cl::desc("Compile for the target and run nothing; spills and notes of "
@@ -137,7 +141,10 @@ public:
 private:
   llvm::Error compile(mlir::ModuleOp planned);
   llvm::Error runWith(const Case &point, const Entry &entry, std::vector<Argument> &arguments);
-  llvm::Error compare(const Case &point, const Entry &entry, llvm::ArrayRef<Argument> arguments);
+  SimulationOptions simulationOptions(const Case &point, const Entry &entry,
+                                      llvm::ArrayRef<Argument> arguments) const;
+  llvm::Error compare(const Case &point, const Entry &entry, llvm::ArrayRef<Argument> arguments,
+                      double outputBound);
 
   mlir::MLIRContext context;
   std::shared_ptr<const runtime::CudaDevice> device;
@@ -225,23 +232,79 @@ llvm::Error Judge::prepare(const Case &point) {
   return compile(*planned);
 }
 
+/// The worst element of an array beside the reference, with what each may be off.
+static std::string describeWorst(llvm::StringRef name, const HostArray &here,
+                                 const HostArray &simulated, const CaseDifference &difference,
+                                 double exact, double bound, const std::string &terms) {
+  const Difference &plain = difference.plain;
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  auto use = [&](double value) { return std::fabs(value - exact) / bound; };
+  double x = here.get(plain.worst), y = simulated.get(plain.worst);
+  os << "\n       " << name << '[';
+  llvm::interleaveComma(plain.worst, os);
+  os << llvm::format("] %.9g, simulator %.9g, exact %.9g; errors by allowance %.3g and %.3g; ", x,
+                     y, exact, use(x), use(y))
+     << terms
+     << llvm::format("; %.1f ulp, all elements %.2f of their terms", plain.units,
+                     difference.ofTerms.units);
+  return text;
+}
+
 llvm::Error Judge::compare(const Case &point, const Entry &entry,
-                           llvm::ArrayRef<Argument> arguments) {
+                           llvm::ArrayRef<Argument> arguments, double outputBound) {
   std::vector<Argument> again = matrix::makeArguments(point, entry);
-  SimulationOptions options;
-  options.simulator.threads = 1;
+  SimulationOptions options = simulationOptions(point, entry, arguments);
   options.simulator.approx = sim::ApproxMode::Low;
-  options.processors = device->getProcessors();
+  if (device) {
+    options.processors = device->getProcessors();
+  }
   if (llvm::Error error = simulated->run(again, options)) {
     return error;
   }
-  auto compareOutput = [&](llvm::StringRef name) {
-    return findDifference(*entry.findOutput(name, arguments, {}),
-                          *entry.findOutput(name, again, {}));
-  };
-  Difference ofOutput = compareOutput("o"), ofLogits = compareOutput("lse");
-  differences.add(ofOutput, ofLogits, verbose ? describe(point) : "");
+  const HostArray &o = *entry.findOutput("o", arguments, {});
+  const HostArray &lse = *entry.findOutput("lse", arguments, {});
+  const HostArray &otherO = *entry.findOutput("o", again, {});
+  const HostArray &otherLse = *entry.findOutput("lse", again, {});
+  CaseDifference ofOutput, ofLogits;
+  ofOutput.plain = ofOutput.ofTerms = findDifference(o, otherO);
+  ofLogits.plain = ofLogits.ofTerms = findDifference(lse, otherLse);
+  std::string text = describe(point);
+  if (std::max(ofOutput.plain.units, ofLogits.plain.units) > kUnitsOfFunctions) {
+    llvm::Expected<Terms> terms = Terms::create(
+        findForward(*module), [&](mlir::Value operand) { return entry.bind(operand, again); });
+    if (!terms) {
+      return terms.takeError();
+    }
+    using Index = llvm::ArrayRef<int64_t>;
+    ofOutput.ofTerms =
+        findDifference(o, otherO, [&](Index index) { return terms->ofOutput(index); });
+    ofLogits.ofTerms =
+        findDifference(lse, otherLse, [&](Index index) { return terms->ofLse(index); });
+    if (ofOutput.plain.others) {
+      Index worst = ofOutput.plain.worst;
+      text += describeWorst("o", o, otherO, ofOutput, terms->exactOutput(worst), outputBound,
+                            "sum of |p v| " + std::to_string(terms->ofOutput(worst)));
+    }
+    if (ofLogits.plain.others) {
+      Index worst = ofLogits.plain.worst;
+      double exact = terms->exactLse(worst);
+      text += describeWorst("lse", lse, otherLse, ofLogits, exact, ref::lseBound(exact, {}),
+                            "terms " + std::to_string(terms->ofLse(worst)) + ", of scores " +
+                                std::to_string(terms->ofScores(worst)));
+    }
+  }
+  differences.add(ofOutput, ofLogits, verbose ? text : "");
   return llvm::Error::success();
+}
+
+SimulationOptions Judge::simulationOptions(const Case &point, const Entry &entry,
+                                           llvm::ArrayRef<Argument> arguments) const {
+  SimulationOptions options;
+  options.simulator.threads = 1;
+  options.processors =
+      countProcessors(point, schedule.getPlan(), *entry.findOutput("o", arguments, {}));
+  return options;
 }
 
 llvm::Error Judge::runWith(const Case &point, const Entry &entry,
@@ -250,11 +313,7 @@ llvm::Error Judge::runWith(const Case &point, const Entry &entry,
     return onDevice->run(arguments, std::max(1U, unsigned(repeats)));
   }
   if (simulated) {
-    SimulationOptions options;
-    options.simulator.threads = 1;
-    options.processors =
-        countProcessors(point, schedule.getPlan(), *entry.findOutput("o", arguments, {}));
-    return simulated->run(arguments, options);
+    return simulated->run(arguments, simulationOptions(point, entry, arguments));
   }
   auto results = program->run("main", arguments);
   return results ? llvm::Error::success() : results.takeError();
@@ -272,11 +331,6 @@ llvm::Error Judge::judge(const Case &point) {
   }
   const HostArray *output = entry->findOutput("o", arguments, {});
   const HostArray *lse = entry->findOutput("lse", arguments, {});
-  if (onDevice && compareSimulator) {
-    if (llvm::Error error = compare(point, *entry, arguments)) {
-      return error;
-    }
-  }
   llvm::Expected<ForwardOracle> oracle = ForwardOracle::create(
       findForward(*module), [&](mlir::Value operand) { return entry->bind(operand, arguments); },
       schedule, /*threads=*/1);
@@ -287,6 +341,11 @@ llvm::Error Judge::judge(const Case &point) {
     oracle->grantDeviceProducts();
   }
   ref::CheckReport verdict = oracle->check(*output, lse);
+  if (simulated && compareSimulator) {
+    if (llvm::Error error = compare(point, *entry, arguments, verdict.outputBound)) {
+      return error;
+    }
+  }
   if (!verdict.passed) {
     return llvm::createStringError(verdict.message);
   }
@@ -495,7 +554,7 @@ int runArray(std::shared_ptr<const runtime::CudaDevice> device) {
   if (compileOnly) {
     runner.costs.print(llvm::outs());
   }
-  if (onGpu && compareSimulator) {
+  if (compareSimulator) {
     runner.differences.print(llvm::outs());
   }
   llvm::outs() << runner.numPassed << " passed, " << runner.numFailed << " failed\n";
