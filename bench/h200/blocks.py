@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Is a masked kernel's time that of the key blocks it visits?
 
-blocks.py prepare FOLDER    on a machine with the compiler: one kernel for each window
+blocks.py prepare FOLDER    on a machine with the compiler: one kernel for each window, and
+                            one with resident CTAs
 blocks.py measure FOLDER    on the GPU's: time per visited block beside that of the
                             widest mask of the same head dimension; --csv FILE for rows
 
@@ -25,6 +26,9 @@ import fa4  # noqa: E402
 # Left bounds of windows whose right bound is 0; None is causal without a window.
 LEFTS = (None, 8191, 4095, 2047, 1023, 511)
 DIMS = (64, 128)
+# Name and clause of a schedule beside the planner's tile; the first is the planner's own.
+WORKS = {"planner": None, "resident": "work = static_persistent"}
+BOX_ROWS = 64  # of a warpgroup
 LENGTH, TOKENS, HIDDEN = 16384, 32768, 2048
 
 
@@ -34,12 +38,19 @@ def prepare(folder):
     for dim in DIMS:
         for left in LEFTS:
             window = dict(causal=True) if left is None else dict(window=(left, 0))
-            kernel = fa4.compile(fa4.Attention(head_dim=dim, layout="bhsd", **window), target="sm_90a")
-            name = f"d{dim}-{'causal' if left is None else f'window{left}'}"
-            kernel.save(folder / name)
-            rows, keys = tile(kernel)
-            index.append(dict(folder=name, head_dim=dim, left=left, rows=rows, keys=keys))
-            print(f"{name}: tiles of {rows} queries, blocks of {keys} keys", flush=True)
+            for work, clause in WORKS.items():
+                schedule = None
+                if clause:  # the tile of the planner's kernel, which came before
+                    groups = index[-1]["rows"] // BOX_ROWS
+                    schedule = (f"#fa4.schedule<forward, tile = {BOX_ROWS} x {index[-1]['keys']}, stages = {groups}, "
+                                f"{clause}>")
+                spec = fa4.Attention(head_dim=dim, layout="bhsd", schedule=schedule, **window)
+                kernel = fa4.compile(spec, target="sm_90a")
+                name = f"d{dim}-{'causal' if left is None else f'window{left}'}-{work}"
+                kernel.save(folder / name)
+                rows, keys = tile(kernel)
+                index.append(dict(folder=name, head_dim=dim, left=left, work=work, rows=rows, keys=keys))
+                print(f"{name}: tiles of {rows} queries, blocks of {keys} keys", flush=True)
     (folder / "index.json").write_text(json.dumps(index, indent=1))
 
 
@@ -75,6 +86,13 @@ def measure(folder, options):
         tensors = Tensors(case)
         entries = [e for e in json.loads((folder / "index.json").read_text()) if e["head_dim"] == dim]
         kernels = [Ours(e["folder"], folder, e, case, tensors) for e in entries]
+        outputs = {}
+        for entry, kernel in zip(entries, kernels):
+            tensors.poison()
+            kernel.launch()
+            first = outputs.setdefault(entry["left"], tensors.o.clone())
+            assert torch.equal(first, tensors.o), f"{entry['folder']}: expected the bits of the planner's kernel"
+        del outputs
         turns = [[] for _ in entries]
         for turn in range(options.rounds + 1):
             for kernel, taken in zip(kernels, turns):
@@ -89,8 +107,8 @@ def measure(folder, options):
             # Narrow masks draw less power, so the chip clocks higher: cycles compare work.
             cycles = nanoseconds * ghz
             widest = widest or (nanoseconds, cycles)
-            row = dict(head_dim=dim, left="causal" if entry["left"] is None else entry["left"], blocks=blocks,
-                       milliseconds=f"{seconds * 1e3:.3f}", ghz=f"{ghz:.3f}", cycles_per_block=f"{cycles:.0f}",
+            row = dict(head_dim=dim, left="causal" if entry["left"] is None else entry["left"], work=entry["work"],
+                       blocks=blocks, milliseconds=f"{seconds * 1e3:.3f}", ghz=f"{ghz:.3f}", cycles_per_block=f"{cycles:.0f}",
                        time_ratio=f"{nanoseconds / widest[0]:.3f}", cycle_ratio=f"{cycles / widest[1]:.3f}")
             results.append(row)
             print(*(f"{key} {value}" for key, value in row.items()), flush=True)

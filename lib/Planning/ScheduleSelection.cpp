@@ -6,13 +6,15 @@
 //
 // Every form that the chip's matrix unit allows is built, judged by the same
 // check as a user's schedule, and ranked by the clocks that the busiest unit
-// needs for one score. What is returned has therefore passed the check.
+// needs for one score, unless a machine has said which is fastest. What is returned
+// has passed the check.
 //
 //===----------------------------------------------------------------------===//
 
 #include "fa4/Planning/ScheduleSelection.h"
 
 #include "ForwardSchedules.h"
+#include "fa4/Target/MeasuredTiles.h"
 #include "llvm/ADT/STLExtras.h"
 
 #include <cmath>
@@ -149,8 +151,26 @@ static std::optional<ScheduleChoice> selectAmong(const ForwardProblem &problem,
   return best;
 }
 
+/// The tile that a machine of this kind ran fastest, if the problem is one that was measured.
+static std::optional<TileChoice> findMeasured(const ForwardProblem &problem,
+                                              const TargetInfo &target) {
+  const int64_t depth = padHeadDim(problem.queryKeyDim);
+  if (problem.scoreEdits > 0 || problem.readsPerScore > 0 ||
+      depth != padHeadDim(problem.valueDim)) {
+    return std::nullopt;
+  }
+  std::optional<MeasuredTile> tile = lookupMeasuredTile(target, depth, problem.unevenTiles);
+  return tile ? std::optional(TileChoice{tile->rows, tile->columns, tile->stages}) : std::nullopt;
+}
+
 std::optional<ScheduleChoice> fa4::selectForward(const ForwardProblem &problem,
                                                  const TargetInfo &target, std::string &violation) {
+  if (std::optional<TileChoice> measured = findMeasured(problem, target)) {
+    if (auto choice = buildForward(problem, target, *measured, violation)) {
+      violation.clear();
+      return choice;
+    }
+  }
   return selectAmong(problem, target, enumerateTiles(target, getUsefulStages(problem, target)),
                      makeOpenSchedule(), violation);
 }

@@ -66,7 +66,7 @@ func.func @window(%q: tensor<?x?x4x64xf16>, %k: tensor<?x?x2x64xf16>, %v: tensor
 }
 
 //--- wide.mlir
-// WIDE: tile = 64 x 80, stages = 2, ctas = 1, work = one_per_cluster,
+// WIDE: tile = 64 x 64, stages = 2, ctas = 1, work = one_per_cluster,
 // WIDE: tile.view @Out of @q_mem : 64x256xbf16
 // WIDE: tile.role @consumer warps(4) replicas(2) index(%{{.*}}) at(4) regs(240)
 func.func @wide(%q: tensor<1x1024x4x256xbf16>, %k: tensor<1x1024x4x256xbf16>,

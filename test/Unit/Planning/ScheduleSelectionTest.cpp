@@ -68,7 +68,20 @@ TEST(ScheduleSelection, Hopper) {
   EXPECT_EQ(tileOf(selectOrDie({64, 64}, target)), "tile = 64 x 64, stages = 4");
   EXPECT_EQ(selectOrDie({64, 64}, target).schedule.findRoleOf("qk")->registers, 112);
   EXPECT_EQ(tileOf(selectOrDie({96, 96}, target)), "tile = 64 x 96, stages = 3");
-  EXPECT_EQ(tileOf(selectOrDie({256, 256}, target)), "tile = 64 x 80, stages = 2");
+}
+
+// A machine has said that the rule is wrong at head dim 256; of a chip with another number,
+// or of other head dims, it has said nothing.
+TEST(ScheduleSelection, MeasuredTilesComeFirst) {
+  TargetInfo target = *lookupTarget("sm_90a");
+  ForwardProblem problem = {256, 256};
+  for (bool uneven : {false, true}) {
+    problem.unevenTiles = uneven;
+    EXPECT_EQ(tileOf(selectOrDie(problem, target)), "tile = 64 x 64, stages = 2");
+  }
+  EXPECT_EQ(tileOf(selectOrDie({256, 192}, target)), "tile = 64 x 80, stages = 2");
+  target.namedBarriers -= 1;
+  EXPECT_EQ(tileOf(selectOrDie(problem, target)), "tile = 64 x 80, stages = 2");
 }
 
 // S6: no pair of head dims is without a schedule on a known chip.

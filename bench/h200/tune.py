@@ -1,0 +1,194 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Finds the fastest schedules on a GPU and writes them where the planner looks first.
+
+tune.py prepare FOLDER            on a machine with the compiler: compiles what is to be tried
+tune.py measure FOLDER --csv FILE on the GPU's: all of it in one run, by turns, checked
+tune.py write FILE [FILE ...]     puts the winners of runs into lib/Target/MeasuredTiles.inc
+
+What is tried are wishes: a tile and its stages (warpgroups), the rest is the planner's. A
+schedule wins a head dimension and mask if its throughput, the geometric mean over the
+lengths, is the largest; the planner's own choice stays unless it is beaten by more than
+runs differ (--margin).
+"""
+
+import argparse
+import csv
+import json
+import math
+import sys
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+sys.path.insert(0, str(ROOT / "python"))
+
+TABLE = ROOT / "lib" / "Target" / "MeasuredTiles.inc"
+LENGTHS = (2048, 16384)
+# Head dimension: (rows of a warpgroup, keys of a block, warpgroups). One of them is the
+# planner's own, measured twice: that shows what a difference means.
+CANDIDATES = {
+    64: ((64, 64, 4), (64, 80, 4), (64, 96, 3), (64, 112, 3), (64, 128, 3), (64, 144, 3), (64, 128, 2)),
+    96: ((64, 64, 3), (64, 80, 3), (64, 96, 3), (64, 128, 2), (64, 144, 2)),
+    128: ((64, 64, 3), (64, 80, 3), (64, 96, 2), (64, 112, 2), (64, 128, 2), (64, 144, 2)),
+    192: ((64, 48, 2), (64, 64, 2), (64, 80, 2), (64, 96, 2), (64, 112, 2)),
+    256: ((64, 48, 2), (64, 64, 2), (64, 80, 2), (64, 96, 2)),
+}
+
+
+def prepare(options):
+    """prepare.py's folder of everything that the chip has room for and ptxas does not spill."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    import fa4
+    from prepare import compile_one
+    options.target, options.dtype = "sm_90a", "bf16"
+    options.folder.mkdir(parents=True, exist_ok=True)
+    wanted = [(name, dim, causal, text) for dim in options.dims for causal in (False, True)
+              for name, text in [("default", None)] + [
+                  (f"{r}x{c}x{s}", f"#fa4.schedule<forward, tile = {r} x {c}, stages = {s}>")
+                  for r, c, s in CANDIDATES[dim]]]
+
+    def work(item):
+        try:
+            return item, *compile_one(options, *item)
+        except fa4.FA4Error as error:
+            return item, None, str(error).splitlines()[:1]
+
+    index = []
+    with ThreadPoolExecutor(options.jobs) as pool:
+        for (name, dim, causal, _), entry, reasons in pool.map(work, wanted):
+            print(f"d{dim} {'causal' if causal else 'full'} {name}: {'; '.join(reasons)[:200] or 'compiled'}", flush=True)
+            if entry and not reasons:
+                index.append(entry)
+    (options.folder / "index.json").write_text(json.dumps(index, indent=1))
+
+
+def measure(options):
+    import torch
+    from implementations import Case, Ours, Tensors
+    from measure import Judge, Probe, block
+    torch.manual_seed(int(time.time()))
+    probe, begun = Probe(), time.time()
+    entries = json.loads((options.folder / "index.json").read_text())
+    rows = []
+    cases = [Case(dim, length, causal, hidden=2048 if 2048 % dim == 0 else 1920) for length in LENGTHS
+             for dim in sorted({e["head_dim"] for e in entries} & set(options.dims)) for causal in (False, True)]
+    for case in cases:
+        if time.time() - begun > options.limit:
+            print(f"{case}: not begun, {options.limit:.0f} s are over")
+            continue
+        tensors = Tensors(case)
+        judge = Judge(case, tensors)
+        tried = []
+        for kernel in Ours.create_all(options.folder, case, tensors, failures := []):
+            tensors.poison()
+            kernel.launch()
+            errors, passed = judge.check(tensors.o, tensors.lse)
+            if passed:
+                tried.append((kernel, []))
+            else:
+                failures.append(f"{case} {kernel.name}: WRONG {errors}")
+        for turn in range(options.rounds + 1):
+            # The chip's clock remembers who ran before: nobody always follows the same one.
+            for kernel, seconds in tried if turn % 2 else reversed(tried):
+                once, _ = block(kernel, 2, probe)
+                runs = max(3, round(options.seconds / once))
+                block(kernel, max(1, runs // 3), probe)
+                taken, _ = block(kernel, runs, probe)
+                if turn:  # the first round brings everybody to one temperature
+                    seconds.append(taken)
+        for kernel, seconds in tried:
+            middle = sorted(seconds)[len(seconds) // 2]
+            rows.append(dict(head_dim=case.head_dim, causal=int(case.causal), seqlen=case.seqlen,
+                             schedule=kernel.name.removeprefix("fa4-").replace("fa4", "default"),
+                             tflops=f"{case.flop / middle * 1e-12:.1f}",
+                             spread=f"{(max(seconds) - min(seconds)) / middle:.4f}"))
+        print(case, *(f"{r['schedule']} {r['tflops']}" for r in rows[len(rows) - len(tried):]), *failures, flush=True)
+        del tensors, judge, tried
+        with options.csv.open("w", newline="") as stream:
+            stream.write(f"# {time.strftime('%Y-%m-%d')}, {torch.cuda.get_device_name()}, driver {driver()}, "
+                         f"{options.commit}\n")
+            writer = csv.DictWriter(stream, list(rows[0]))
+            writer.writeheader()
+            writer.writerows(rows)
+
+
+def driver():
+    try:
+        import pynvml
+        pynvml.nvmlInit()
+        return pynvml.nvmlSystemGetDriverVersion()
+    except Exception:  # no NVML: nobody is told the version
+        return "unknown"
+
+
+def read(paths):
+    """(where and when of each run, throughputs by (dim, causal), schedule and length)"""
+    runs, numbers = [], {}
+    for path in paths:
+        lines = path.read_text().splitlines()
+        runs.append(lines[0].removeprefix("# "))
+        for row in csv.DictReader(lines[1:]):
+            key = (int(row["head_dim"]), bool(int(row["causal"])))
+            of_length = numbers.setdefault(key, {}).setdefault(row["schedule"], {})
+            of_length.setdefault(int(row["seqlen"]), []).append(float(row["tflops"]))
+    return runs, numbers
+
+
+def winner(schedules, margin):
+    """(schedule or None for the planner's own, its throughput by that of the planner's)"""
+    def mean(name):
+        values = [math.log(sum(v) / len(v)) for v in schedules[name].values()]
+        return math.exp(sum(values) / len(values))
+
+    lengths = schedules["default"].keys()
+    best = max((n for n in schedules if n != "default" and schedules[n].keys() == lengths), key=mean)
+    gain = mean(best) / mean("default")
+    return (best, gain) if gain > 1 + margin else (None, gain)
+
+
+def write(options):
+    runs, numbers = read(options.files)
+    lines = ["//===- MeasuredTiles.inc - the fastest tiles of measured chips ---*- C++ -*-===//",
+             "//", "// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception", "//",
+             "//===----------------------------------------------------------------------===//", "//",
+             "// Written by bench/h200/tune.py write. Chip, head dim, uneven tiles; rows, columns and",
+             f"// stages that were faster than the planner's own by more than {options.margin:.0%}. Runs:", "//"]
+    lines += [f"//   {run}" for run in runs]
+    lines += ["//", "//===----------------------------------------------------------------------===//", ""]
+    for (dim, causal), schedules in sorted(numbers.items()):
+        best, gain = winner(schedules, options.margin)
+        name = f"d{dim} {'causal' if causal else 'full'}"
+        print(f"{name}: {best or 'the planner`s own'} ({gain:.3f} of it)")
+        if best:
+            rows, columns, stages = best.split("x")
+            lines.append(f"// {name}: {gain:.3f} of the planner's own")
+            lines.append(f'{{"sm_90a", {dim}, {str(causal).lower()}, {{{rows}, {columns}, {stages}}}}},')
+    TABLE.write_text("\n".join(lines) + "\n")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    modes = parser.add_subparsers(dest="mode", required=True)
+    for name in ("prepare", "measure"):
+        mode = modes.add_parser(name)
+        mode.add_argument("folder", type=Path)
+        mode.add_argument("--dims", type=int, nargs="*", default=list(CANDIDATES), choices=list(CANDIDATES))
+    modes.choices["prepare"].add_argument("--jobs", type=int, default=2)
+    mode = modes.choices["measure"]
+    mode.add_argument("--csv", type=Path, required=True)
+    mode.add_argument("--commit", default="commit unknown")
+    mode.add_argument("--rounds", type=int, default=3)
+    mode.add_argument("--seconds", type=float, default=0.1, help="of a block of runs")
+    mode.add_argument("--limit", type=float, default=120, help="seconds after which no case is begun")
+    mode = modes.add_parser("write")
+    mode.add_argument("files", type=Path, nargs="+")
+    mode.add_argument("--margin", type=float, default=0.01)
+    options = parser.parse_args()
+    {"prepare": prepare, "measure": measure, "write": write}[options.mode](options)
+
+
+if __name__ == "__main__":
+    main()
