@@ -2,14 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Switches off one technique of the sm_100a forward kernel at a time, by an edit of its schedule.
 
-ablate.py --fa4c FA4C --predict FA4-PREDICT --work FOLDER --csv FILE [--dims 64 128]: each edited schedule is compiled with
+ablate.py --fa4c FA4C --work FOLDER --csv FILE [--dims 64 128]: each edited schedule is compiled with
 both proofs, run in the simulator on lengths that are multiples of nothing and checked against the
 reference, assembled and counted, and given to the cost model. The sweep of the polynomial's share is
 the model's alone."""
 
 import argparse
 import csv
-import io
 import re
 import subprocess
 import sys
@@ -90,16 +89,6 @@ class Kernel:
         clocks["bound by"] = re.search(r"set by the (.*?):", done.stdout)[1]
         return clocks
 
-    def launch_in_order(self):
-        """The share of the matrix unit's peak in the report's causal launch, its tiles as numbered."""
-        multiprocessors, flops_per_clock = 148, 8192  # as the report's
-        case = dict(case="in order", target=self.chip, query_key_dim=self.head_dim, value_dim=self.head_dim, causal=1, rows=0, columns=0,
-                    stages=0, ctas=1, work="one_per_cluster", order="in_order", batch=4, heads=16, queries=8192, keys=8192,
-                    multiprocessors=multiprocessors, counts="")
-        table = ",".join(case) + "\n" + ",".join(map(str, case.values())) + "\n"
-        (answer,) = csv.DictReader(io.StringIO(run([self.options.predict], input=table, check=True).stdout))
-        return f"{100 * float(answer['flops']) / float(answer['clocks']) / multiprocessors / flops_per_clock:.1f}"
-
     def check(self, file):
         done = run([self.options.fa4c, f"--target={self.chip}", "--run", "--check", file])
         return "right" if done.returncode == 0 else "WRONG"
@@ -128,9 +117,7 @@ def ablate(options, head_dim):
         period = int(clocks["period"]) * (2 if name == "two Q stages" else 1)
         base = base or period
         counts = kernel.counts(file)
-        # The report takes a kernel whose order is as numbered for one without a mask.
-        launch = clocks["launch"] if name != "longest tiles first" else kernel.launch_in_order()
-        yield [head_dim, name, kernel.check(file), period, f"{period / base:.3f}", clocks["bound by"], launch,
+        yield [head_dim, name, kernel.check(file), period, f"{period / base:.3f}", clocks["bound by"], clocks["launch"],
                *(counts.get(role, "") for role in ("softmax", "correction", "mma"))]
 
 
@@ -160,7 +147,7 @@ def sweep(options, chip, head_dim):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name in ("fa4c", "predict", "work", "csv", "sweep"):
+    for name in ("fa4c", "work", "csv", "sweep"):
         parser.add_argument(f"--{name}", type=Path, required=True)
     parser.add_argument("--dims", type=int, nargs="*", default=[64, 128])
     options = parser.parse_args()

@@ -117,7 +117,6 @@ public:
 
 private:
   void addConditions(unsigned number, MemRefType type);
-  void addCondition(tile::LaunchOp launch, ExtentRuleAttr rule);
   LogicalResult addLaunch(tile::LaunchOp launch);
   LogicalResult setGrid(tile::LaunchOp launch, LaunchAttr attribute, runtime::Launch &result);
   FailureOr<runtime::Parameter> getParameter(tile::LaunchOp launch, ParamAttr attribute,
@@ -154,29 +153,6 @@ void BundleBuilder::addConditions(unsigned number, MemRefType type) {
                                       Expr::stride(name, last), bytes});
     require(stride, bytes, "the byte stride of the innermost dimension");
   }
-}
-
-/// A quotient by nothing does not come up: whoever asks takes 1 instead of 0.
-void BundleBuilder::addCondition(tile::LaunchOp launch, ExtentRuleAttr rule) {
-  std::optional<unsigned> argument = formula.getArgument(launch.getInputs()[rule.getOperand()]);
-  std::optional<unsigned> other = formula.getArgument(launch.getInputs()[rule.getOtherOperand()]);
-  if (!argument || !other) {
-    return; // Made by the function, which then answers for it.
-  }
-  Expr is = Expr::extent(names[*argument], rule.getDim());
-  Expr base = Expr::extent(names[*other], rule.getOtherDim());
-  Expr holds =
-      rule.getMultiple()
-          ? Expr::make(Expr::Op::Equal,
-                       {Expr::make(Expr::Op::Mod, {is, Expr::make(Expr::Op::Max, {base, 1})}), 0})
-          : Expr::make(Expr::Op::Equal, {is, base});
-  llvm::StringRef relation = rule.getMultiple() ? "a multiple of " : "";
-  bundle.conditions.push_back(
-      {holds,
-       ("extent " + llvm::Twine(rule.getDim()) + " of '" + names[*argument] + "' to be " +
-        relation + "extent " + llvm::Twine(rule.getOtherDim()) + " of '" + names[*other] + "'")
-           .str(),
-       is});
 }
 
 LogicalResult BundleBuilder::addArguments() {
@@ -393,11 +369,7 @@ LogicalResult BundleBuilder::addLaunches() {
     if (failed(addLaunch(launch))) {
       return failure();
     }
-    if (launch.getExtents()) {
-      for (auto rule : launch.getExtentsAttr().getAsRange<ExtentRuleAttr>()) {
-        addCondition(launch, rule);
-      }
-    }
+    llvm::append_range(bundle.conditions, formula.getConditions(launch));
     auto known = access.find(launch.getKernel());
     for (auto [number, operand] : llvm::enumerate(launch.getInputs())) {
       std::optional<unsigned> argument = formula.getArgument(operand);

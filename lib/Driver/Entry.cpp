@@ -96,6 +96,11 @@ static llvm::Error checkNames(llvm::ArrayRef<std::string> names, const InputOpti
       return error;
     }
   }
+  for (const auto &elements : options.integers) {
+    if (llvm::Error error = check(elements.first())) {
+      return error;
+    }
+  }
   for (const auto &shape : options.shapes) {
     if (llvm::Error error = check(shape.first())) {
       return error;
@@ -173,6 +178,22 @@ llvm::Expected<Argument> Entry::makeArgument(unsigned number, const InputOptions
       return read.takeError();
     }
     return Argument(std::make_shared<HostArray>(HostArray::fromNpy(*read)));
+  }
+  auto elements = options.integers.find(name);
+  if (elements != options.integers.end()) {
+    const bool fits =
+        shaped.getElementType().isInteger(64) || llvm::all_of(elements->second, llvm::isInt<32>);
+    if (shaped.getRank() != 1 || !isa<IntegerType>(shaped.getElementType()) || !fits) {
+      std::string got;
+      llvm::raw_string_ostream(got) << type;
+      return refuse("a row of integers that hold those of --input", got);
+    }
+    const auto count = static_cast<int64_t>(elements->second.size());
+    auto array = std::make_shared<HostArray>(*element, llvm::ArrayRef<int64_t>{count});
+    for (auto [index, value] : llvm::enumerate(elements->second)) {
+      array->set({static_cast<int64_t>(index)}, static_cast<double>(value));
+    }
+    return Argument(std::move(array));
   }
   llvm::SmallVector<int64_t> shape(shaped.getShape());
   auto given = options.shapes.find(name);

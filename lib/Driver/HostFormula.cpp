@@ -11,6 +11,7 @@
 
 #include "HostFormula.h"
 
+#include "fa4/Dialect/FA4/IR/FA4Attributes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Matchers.h"
@@ -149,6 +150,34 @@ FailureOr<runtime::FloatParameter> HostFormula::getFloat(Value value) const {
   }
   return emitError(value.getLoc(), "expected an f32 of a launch to be a constant or an argument of "
                                    "the host function, but got something computed");
+}
+
+std::vector<runtime::Condition> HostFormula::getConditions(tile::LaunchOp launch) const {
+  std::vector<runtime::Condition> conditions;
+  if (!launch.getExtents()) {
+    return conditions;
+  }
+  for (auto rule : launch.getExtentsAttr().getAsRange<ExtentRuleAttr>()) {
+    std::optional<unsigned> argument = getArgument(launch.getInputs()[rule.getOperand()]);
+    std::optional<unsigned> other = getArgument(launch.getInputs()[rule.getOtherOperand()]);
+    if (!argument || !other) {
+      continue;
+    }
+    Expr is = Expr::extent(names[*argument], rule.getDim());
+    Expr base = Expr::extent(names[*other], rule.getOtherDim());
+    // A remainder by nothing would be refused: without keys' heads nothing is asked.
+    Expr rest = Expr::make(Expr::Op::Mod, {is, Expr::make(Expr::Op::Max, {base, 1})});
+    Expr holds = rule.getMultiple() ? Expr::make(Expr::Op::Equal, {rest, 0})
+                                    : Expr::make(Expr::Op::Equal, {is, base});
+    llvm::StringRef relation = rule.getMultiple() ? "a multiple of " : "";
+    conditions.push_back(
+        {holds,
+         ("extent " + llvm::Twine(rule.getDim()) + " of '" + names[*argument] + "' to be " +
+          relation + "extent " + llvm::Twine(rule.getOtherDim()) + " of '" + names[*other] + "'")
+             .str(),
+         is});
+  }
+  return conditions;
 }
 
 } // namespace fa4::driver

@@ -12,6 +12,7 @@
 #ifndef FA4_LIB_DRIVER_HOSTFORMULA_H
 #define FA4_LIB_DRIVER_HOSTFORMULA_H
 
+#include "fa4/Dialect/Tile/IR/TileOps.h"
 #include "fa4/Runtime/Bundle.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -31,6 +32,9 @@ public:
   mlir::FailureOr<runtime::Expr> getInteger(mlir::Value value) const;
   /// An f32 as a parameter.
   mlir::FailureOr<runtime::FloatParameter> getFloat(mlir::Value value) const;
+  /// What a launch asks of extents of the function's arguments. The function answers for
+  /// what it makes itself.
+  std::vector<runtime::Condition> getConditions(tile::LaunchOp launch) const;
 
 private:
   mlir::FailureOr<runtime::Expr> getResult(mlir::Operation *op, mlir::Value value) const;

@@ -11,11 +11,14 @@
 
 #include "fa4/Driver/HostProgram.h"
 
+#include "HostFormula.h"
 #include "fa4/Conversion/TileToCPU.h"
 #include "fa4/Dialect/Attn/Transforms/Passes.h"
 #include "fa4/Dialect/FA4/IR/FA4Attributes.h"
 #include "fa4/Dialect/Tile/IR/TileOps.h"
+#include "fa4/Driver/Entry.h"
 #include "fa4/Pipelines/Pipelines.h"
+#include "fa4/Runtime/Resolve.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/TargetParser/Host.h"
 
@@ -83,26 +86,6 @@ std::optional<support::NpyType> getArrayType(Type type) {
   return std::nullopt;
 }
 
-/// What launches say of the function's own arguments.
-static SmallVector<HostProgram::ExtentRule> getExtentRules(func::FuncOp function) {
-  SmallVector<HostProgram::ExtentRule> rules;
-  function.walk([&](tile::LaunchOp launch) {
-    if (!launch.getExtents()) {
-      return;
-    }
-    for (auto rule : launch.getExtentsAttr().getAsRange<ExtentRuleAttr>()) {
-      auto is = dyn_cast<BlockArgument>(launch.getInputs()[rule.getOperand()]);
-      auto other = dyn_cast<BlockArgument>(launch.getInputs()[rule.getOtherOperand()]);
-      if (is && other && is.getOwner() == &function.front() && other.getOwner() == is.getOwner()) {
-        rules.push_back({is.getArgNumber(), static_cast<unsigned>(rule.getDim()),
-                         other.getArgNumber(), static_cast<unsigned>(rule.getOtherDim()),
-                         rule.getMultiple()});
-      }
-    }
-  });
-  return rules;
-}
-
 llvm::Expected<std::unique_ptr<HostProgram>> HostProgram::create(ModuleOp module,
                                                                  Threading threading) {
   OwningOpRef<ModuleOp> copy(cast<ModuleOp>(module->clone()));
@@ -110,12 +93,24 @@ llvm::Expected<std::unique_ptr<HostProgram>> HostProgram::create(ModuleOp module
     return llvm::createStringError("expected the module to be lowered for the host, but a pass "
                                    "failed");
   };
+  llvm::StringMap<Extents> extents;
+  for (auto function : copy->getOps<func::FuncOp>()) {
+    if (llvm::Expected<Entry> entry = Entry::find(*copy, function.getSymName())) {
+      extents[function.getSymName()].names = llvm::to_vector(entry->getArgumentNames());
+    } else {
+      llvm::consumeError(entry.takeError()); // a declaration
+    }
+  }
   if (failed(lowerForHost(*copy, HostStage::Tile))) {
     return refuse();
   }
-  llvm::StringMap<SmallVector<ExtentRule>> extents;
   for (auto function : copy->getOps<func::FuncOp>()) {
-    extents[function.getSymName()] = getExtentRules(function);
+    if (auto asked = extents.find(function.getSymName()); asked != extents.end()) {
+      const HostFormula formula(function, asked->second.names);
+      function.walk([&](tile::LaunchOp launch) {
+        llvm::append_range(asked->second.conditions, formula.getConditions(launch));
+      });
+    }
   }
   if (failed(lowerTiles(*copy))) {
     return refuse();
@@ -196,22 +191,17 @@ static llvm::Error checkArgument(Type type, const Argument &argument, size_t num
   return llvm::Error::success();
 }
 
-/// Both arguments passed `checkArgument`: they are arrays that have the dimensions.
-static llvm::Error checkExtents(const HostProgram::ExtentRule &rule,
-                                llvm::ArrayRef<Argument> arguments) {
-  auto extent = [&](unsigned number, unsigned dim) {
-    return std::get<std::shared_ptr<HostArray>>(arguments[number])->getShape()[dim];
-  };
-  int64_t is = extent(rule.argument, rule.dim), other = extent(rule.other, rule.otherDim);
-  // Without keys' heads nothing is asked of the queries'.
-  bool holds = rule.isMultiple ? is % std::max<int64_t>(other, 1) == 0 : is == other;
-  return holds ? llvm::Error::success()
-               : llvm::createStringError("expected extent " + llvm::Twine(rule.dim) +
-                                         " of argument " + llvm::Twine(rule.argument) + " to be " +
-                                         (rule.isMultiple ? "a multiple of " : "") + "extent " +
-                                         llvm::Twine(rule.otherDim) + " of argument " +
-                                         llvm::Twine(rule.other) + ", " + llvm::Twine(other) +
-                                         ", but got " + llvm::Twine(is));
+/// The extents of arrays by argument name.
+static runtime::Binding bindExtents(llvm::ArrayRef<std::string> names,
+                                    llvm::ArrayRef<Argument> arguments) {
+  runtime::Binding binding;
+  for (auto [name, argument] : llvm::zip_equal(names, arguments)) {
+    if (auto *array = std::get_if<std::shared_ptr<HostArray>>(&argument)) {
+      llvm::ArrayRef<int64_t> shape = (*array)->getShape();
+      binding.tensors[name].extents.assign(shape.begin(), shape.end());
+    }
+  }
+  return binding;
 }
 
 /// Copies what a descriptor in `words` says into an array.
@@ -271,8 +261,9 @@ llvm::Expected<std::vector<HostArray>> HostProgram::run(llvm::StringRef entry,
       packed.push_back(&std::get<int32_t>(argument));
     }
   }
-  for (const ExtentRule &rule : extents.lookup(entry)) {
-    if (llvm::Error error = checkExtents(rule, arguments)) {
+  if (auto asked = extents.find(entry); asked != extents.end()) {
+    const auto &[names, conditions] = asked->second;
+    if (llvm::Error error = runtime::checkConditions(conditions, bindExtents(names, arguments))) {
       return error;
     }
   }

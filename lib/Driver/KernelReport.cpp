@@ -6,6 +6,7 @@
 
 #include "fa4/Driver/KernelReport.h"
 
+#include "fa4/Dialect/Attn/IR/AttnAttributes.h"
 #include "fa4/Dialect/FA4/IR/FA4Attributes.h"
 #include "fa4/Dialect/Tile/IR/TileOps.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -29,6 +30,19 @@ static BarrierCounts countBarriers(tile::KernelOp kernel) {
   return counts;
 }
 
+/// Bounds of the keys that a kernel's masks let through, of all of them together.
+static std::pair<bool, bool> findBounds(tile::KernelOp kernel) {
+  bool lower = false, upper = false;
+  kernel.walk([&](tile::MaskOp op) {
+    for (auto mask : op.getMasks().getAsRange<attn::AttnMaskInterface>()) {
+      const attn::MaskBounds bounds = mask.getBounds();
+      lower |= bounds.lower.has_value();
+      upper |= bounds.upper.has_value();
+    }
+  });
+  return {lower, upper};
+}
+
 /// q, k and v are the first arguments of a forward kernel; their last extents are
 /// the head dims. Other kernels have no role that runs a softmax.
 static void predict(tile::KernelOp kernel, KernelReport &report) {
@@ -49,9 +63,13 @@ static void predict(tile::KernelOp kernel, KernelReport &report) {
   const TargetInfo &target = kernel.getTarget().getInfo();
   report.block =
       costOfBlock(problem, schedule, target, estimateInstructions(problem, schedule, target));
+  const auto [isBelowBounded, isAboveBounded] = findBounds(kernel);
+  if (isBelowBounded) {
+    return; // a window: the model of a launch has none
+  }
   // Extents come with the launch: the one for which others publish figures.
   ForwardShape shape{/*batch=*/4, /*heads=*/16, /*queries=*/8192, /*keys=*/8192};
-  shape.causal = schedule.workOrder == WorkOrder::LongestFirst;
+  shape.causal = isAboveBounded;
   const int64_t multiprocessors = unitRates(target).multiprocessors;
   report.launch = costOfGrid(problem, schedule, target, *report.block, shape, multiprocessors);
   report.launchName =
@@ -155,6 +173,9 @@ void KernelReport::print(llvm::raw_ostream &os) const {
       "  cost      {0,-20} {1:F0} clocks, set by the {2}: the matrix unit at {3:F1} "
       "% of its peak at most\n",
       "period", block->period, stringifyCostUnit(block->boundBy), 100 * block->matrixShare());
+  if (launchName.empty()) {
+    return;
+  }
   os << "  cost      launch               " << launchName << ", of the matrix unit's peak\n";
   const double matrix = block->matrixShare();
   auto share = [&](llvm::StringRef what, double part) {

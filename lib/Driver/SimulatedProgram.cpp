@@ -22,10 +22,6 @@ llvm::Expected<std::unique_ptr<SimulatedProgram>> SimulatedProgram::create(Modul
                                                                            const TargetInfo &target,
                                                                            DeviceOptions options) {
   OwningOpRef<ModuleOp> copy(cast<ModuleOp>(module->clone()));
-  std::vector<std::string> names;
-  for (unsigned number = 0; number < entry.getNumArguments(); ++number) {
-    names.push_back(entry.getArgumentName(number).str());
-  }
   auto refuse = [] {
     return llvm::createStringError("expected the module to compile, but got the errors above");
   };
@@ -34,7 +30,7 @@ llvm::Expected<std::unique_ptr<SimulatedProgram>> SimulatedProgram::create(Modul
     return refuse();
   }
   FailureOr<runtime::Bundle> bundle =
-      compiler.makeBundle(entry.getFunction().getSymName(), names, "kernel.ptx");
+      compiler.makeBundle(entry.getFunction().getSymName(), entry.getArgumentNames(), "kernel.ptx");
   FailureOr<std::string> ptx = compiler.emitPtx();
   if (failed(bundle) || failed(ptx)) {
     return refuse();

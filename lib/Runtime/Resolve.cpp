@@ -202,7 +202,11 @@ llvm::Error checkBinding(const Bundle &bundle, const Binding &binding) {
                    llvm::Twine(argument.rank) + ", but got " + llvm::Twine(tensor.extents.size()));
     }
   }
-  for (const Condition &condition : bundle.conditions) {
+  return checkConditions(bundle.conditions, binding);
+}
+
+llvm::Error checkConditions(llvm::ArrayRef<Condition> conditions, const Binding &binding) {
+  for (const Condition &condition : conditions) {
     llvm::Expected<int64_t> holds = condition.holds.evaluate(binding);
     if (!holds) {
       return holds.takeError();

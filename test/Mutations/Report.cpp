@@ -255,7 +255,7 @@ void Report::printTable(llvm::raw_ostream &os, const std::map<std::string, Row> 
 
 void Report::printPreface(llvm::raw_ostream &os, llvm::StringRef note) {
   os << "# Every single fault, and who finds it\n\n"
-        "Written by `fa4-mutations` (`ninja check-fa4-deep-mutations`); not edited by hand.\n"
+        "Written by `fa4-mutations` (`ninja check-fa4-deep-mutations`), which writes it anew.\n"
      << note << R"(
 
 The tool takes a kernel that holds and breaks it in one place: each op of T2 that waits, signals,

@@ -13,8 +13,8 @@
 // KEYS: error: expected extent 1 of 'v' to be extent 1 of 'k', but got 39
 // BATCH: error: expected extent 0 of 'k' to be extent 0 of 'q', but got 1
 // RATIO: error: expected extent 2 of 'q' to be a multiple of extent 2 of 'k', but got 3
-// HOST-KEYS: error: expected extent 1 of argument 2 to be extent 1 of argument 1, 40, but got 39
-// HOST-RATIO: error: expected extent 2 of argument 0 to be a multiple of extent 2 of argument 1, 2, but got 3
+// HOST-KEYS: error: expected extent 1 of 'v' to be extent 1 of 'k', but got 39
+// HOST-RATIO: error: expected extent 2 of 'q' to be a multiple of extent 2 of 'k', but got 3
 
 // The head dim is known: nothing is asked of dimension 3.
 // RULES: tile.launch @main_attn0

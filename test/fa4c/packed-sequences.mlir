@@ -2,12 +2,17 @@
 // lengths in use are shorter still. Right on both kinds of chip, and with tiles that are
 // drawn.
 //
-// RUN: %python %S/Inputs/write_integers.py %t.cuq.npy=0,130,137,400 %t.cuk.npy=0,200,264,564 %t.uq.npy=130,5,263 %t.uk.npy=200,50,300
-// RUN: fa4c --target=sm_100a --run --check --input query_prefix_sums=%t.cuq.npy --input key_prefix_sums=%t.cuk.npy --input query_used_lengths=%t.uq.npy --input key_used_lengths=%t.uk.npy %s | FileCheck %s
+// DEFINE: %{lengths} = --input query_prefix_sums=0,130,137,400 --input key_prefix_sums=0,200,264,564 --input query_used_lengths=130,5,263 --input key_used_lengths=200,50,300
+// RUN: fa4c --target=sm_100a --run --check %{lengths} %s | FileCheck %s
 // RUN: sed 's/sm_100a/sm_90a/' %s > %t.sm90.mlir
-// RUN: fa4c --target=sm_90a --run --check --input query_prefix_sums=%t.cuq.npy --input key_prefix_sums=%t.cuk.npy --input query_used_lengths=%t.uq.npy --input key_used_lengths=%t.uk.npy %t.sm90.mlir | FileCheck %s
+// RUN: fa4c --target=sm_90a --run --check %{lengths} %t.sm90.mlir | FileCheck %s
 // RUN: sed 's/: memref<3xi32>, memref<3xi32>)$/: memref<3xi32>, memref<3xi32>) schedule(#fa4.schedule<forward, tile = 128 x 64, stages = 1, work = dynamic<longest_first>>)/' %s > %t.drawn.mlir
-// RUN: fa4c --target=sm_100a --run --check --input query_prefix_sums=%t.cuq.npy --input key_prefix_sums=%t.cuk.npy --input query_used_lengths=%t.uq.npy --input key_used_lengths=%t.uk.npy %t.drawn.mlir | FileCheck %s
+// RUN: fa4c --target=sm_100a --run --check %{lengths} %t.drawn.mlir | FileCheck %s
+
+// The example, which has tensors:
+// RUN: fa4c --target=cpu --run --check %{lengths} %fa4_src_root/examples/packed_sequences.mlir | FileCheck %s
+// RUN: fa4c --target=sm_100a --run --check %{lengths} %fa4_src_root/examples/packed_sequences.mlir | FileCheck %s
+// RUN: sed 's/sm_100a/sm_90a/' %fa4_src_root/examples/packed_sequences.mlir | fa4c --target=sm_90a --run --check %{lengths} - | FileCheck %s
 
 // CHECK: check passed
 

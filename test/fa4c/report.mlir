@@ -1,9 +1,12 @@
 // RUN: fa4c --target=sm_100a --report %s | FileCheck %s --check-prefixes=BOTH,SM100
 // RUN: sed 's/sm_100a/sm_90a/' %s | fa4c --target=sm_90a --report - | FileCheck %s --check-prefixes=BOTH,SM90
 // RUN: sed 's/"sm_100a"/"sm_100a", exp2_per_clock = 8/' %s | fa4c --target=sm_100a --report - | FileCheck %s --check-prefix=SLOW
+// RUN: sed 's/layout(bshd)/layout(bshd) mask [#attn.causal] schedule(#fa4.schedule<forward, tile = 128 x 128, work = one_per_cluster>)/' %s | fa4c --target=sm_100a --report - | FileCheck %s --check-prefix=CAUSAL
+// RUN: sed 's/layout(bshd)/layout(bshd) mask [#attn.window<left = 512, right = 0>]/' %s | fa4c --target=sm_100a --report - | FileCheck %s --check-prefix=WINDOW --implicit-check-not='cost      launch'
 
 // What became of the schedule, and the clocks that it should take by unit. A chip
-// with half the exponentials is bound by them.
+// with half the exponentials is bound by them. The launch has the op's mask whatever the
+// order of its tiles; for windows there is no model of one.
 
 // BOTH: kernel forward_attn0
 // SM100: role      softmax        warps 4 x 2 at 0, registers 192
@@ -23,6 +26,10 @@
 // SM100-NEXT: cost      ramps of tiles       [[RAMPS:[0-9.]+]] %
 // SM100-NEXT: cost      no tile              1.2 %
 // SM100-NEXT: cost      left                 98.2 %
+// CAUSAL: tiles     one tile to a CTA; as numbered
+// CAUSAL: cost      launch               4 x 16 heads, 8192 x 8192 causal, 148 multiprocessors
+// WINDOW: tiles {{.*}}; longest first
+// WINDOW: cost      period
 // SM90: cost      matrix unit          1920 clocks per KV block
 // SM90: cost      period {{.*}}set by the issue
 // SLOW: cost      exp2                 3616 clocks

@@ -13,6 +13,7 @@
 // RUN: not fa4c --run --entry=f --scalar arg1=x %s 2>&1 | FileCheck %s --check-prefix=NUMBER
 // RUN: not fa4c --run --entry=f --input q=%t.none.npy %s 2>&1 | FileCheck %s --check-prefix=NAME
 // RUN: not fa4c --run --entry=f --scalar arg1=1 --input arg0=%t.none.npy %s 2>&1 | FileCheck %s --check-prefix=FILE
+// RUN: not fa4c --run --entry=f --scalar arg1=1 --input arg0=1,2,3,4 %s 2>&1 | FileCheck %s --check-prefix=INTEGERS
 // RUN: not fa4c --run --entry=f --random dist=flat %s 2>&1 | FileCheck %s --check-prefix=RANDOM
 // RUN: not fa4c --run --entry=f --shape arg0=4x-1 %s 2>&1 | FileCheck %s --check-prefix=SHAPE
 // RUN: not fa4c --run --entry=f --scalar arg1=1 --output y=%t.y.npy %s 2>&1 | FileCheck %s --check-prefix=OUTPUT
@@ -30,6 +31,7 @@
 // NUMBER: error: expected a scalar to be a number, but got 'x'
 // NAME: error: expected the name of an argument to be one of arg0, arg1, but got q
 // FILE: error: {{.*}}none.npy
+// INTEGERS: error: expected argument 'arg0' to be a row of integers that hold those of --input, but got memref<4xf32>
 // RANDOM: error: expected --random to be seed=<number> or dist=<gaussian, large-mean, peaked or below-minus-5e4>, but got 'dist=flat'
 // SHAPE: error: expected extents to be numbers from 0, but got '-1'
 // OUTPUT: error: expected an output to be an array of the entry, but got 'y'

@@ -154,13 +154,9 @@ llvm::Expected<bool> runDeviceCommand(ModuleOp module, const DeviceRequest &requ
     if (!entry) {
       return entry.takeError();
     }
-    std::vector<std::string> names;
-    for (unsigned number = 0; number < entry->getNumArguments(); ++number) {
-      names.push_back(entry->getArgumentName(number).str());
-    }
     // The function itself may be replaced on the way.
     std::string name = entry->getFunction().getSymName().str();
-    return emitBundle(compiler, request, name, names);
+    return emitBundle(compiler, request, name, entry->getArgumentNames());
   }
   if (failed(compiler.lowerTo(levelFor(request.emit)))) {
     return false;

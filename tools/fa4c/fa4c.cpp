@@ -92,8 +92,8 @@ cl::opt<bool> checkIt("check",
 cl::opt<std::string> entryName("entry",
                                cl::desc("The function to run; default: the only public one"),
                                cl::value_desc("name"), cl::cat(category));
-cl::list<std::string> inputs("input", cl::desc("An argument from a file"),
-                             cl::value_desc("name=file.npy"), cl::cat(category));
+cl::list<std::string> inputs("input", cl::desc("An argument from a file, or its integers"),
+                             cl::value_desc("name=file.npy or name=0,130,400"), cl::cat(category));
 cl::list<std::string> outputs("output", cl::desc("Write an output to a file"),
                               cl::value_desc("name=file.npy"), cl::cat(category));
 cl::list<std::string> shapes("shape", cl::desc("Extents of an argument"),
@@ -151,6 +151,19 @@ static llvm::Error parseRandom(numerics::InputGenerator &generator) {
   return llvm::Error::success();
 }
 
+/// The numbers of `0,130,400`; nothing if it is something else.
+static std::optional<llvm::SmallVector<int64_t>> parseIntegers(llvm::StringRef text) {
+  llvm::SmallVector<llvm::StringRef> parts;
+  text.split(parts, ',');
+  llvm::SmallVector<int64_t> numbers(parts.size());
+  for (auto [part, number] : llvm::zip_equal(parts, numbers)) {
+    if (part.getAsInteger(10, number)) {
+      return std::nullopt;
+    }
+  }
+  return numbers;
+}
+
 static llvm::Expected<InputOptions> parseInputOptions() {
   InputOptions options;
   for (const std::string &text : inputs) {
@@ -158,7 +171,11 @@ static llvm::Expected<InputOptions> parseInputOptions() {
     if (!assignment) {
       return assignment.takeError();
     }
-    options.files[assignment->first] = assignment->second.str();
+    if (std::optional<llvm::SmallVector<int64_t>> numbers = parseIntegers(assignment->second)) {
+      options.integers[assignment->first] = std::move(*numbers);
+    } else {
+      options.files[assignment->first] = assignment->second.str();
+    }
   }
   for (const std::string &text : shapes) {
     auto assignment = splitAssignment(text, "shape");

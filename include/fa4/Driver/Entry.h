@@ -24,6 +24,8 @@ namespace fa4::driver {
 struct InputOptions {
   /// Arrays from files, by argument name.
   llvm::StringMap<std::string> files;
+  /// Elements of one-dimensional arrays of integers.
+  llvm::StringMap<llvm::SmallVector<int64_t>> integers;
   /// Extents of arrays whose type leaves them open.
   llvm::StringMap<llvm::SmallVector<int64_t>> shapes;
   llvm::StringMap<double> scalars;
@@ -41,6 +43,7 @@ public:
   attn::ForwardOp getForward() const { return forward; }
   unsigned getNumArguments() const { return static_cast<unsigned>(names.size()); }
   llvm::StringRef getArgumentName(unsigned number) const { return names[number]; }
+  llvm::ArrayRef<std::string> getArgumentNames() const { return names; }
 
   /// An array or scalar for every argument.
   llvm::Expected<std::vector<Argument>> makeArguments(const InputOptions &options) const;

@@ -14,6 +14,7 @@
 
 #include "fa4/Driver/HostArray.h"
 #include "fa4/Driver/Jit.h"
+#include "fa4/Runtime/Bundle.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace fa4::driver {
@@ -36,13 +37,6 @@ std::optional<support::NpyType> getArrayType(mlir::Type type);
 
 class HostProgram {
 public:
-  /// A dimension of an argument that is that of another, or a multiple of it; what the
-  /// types leave open, a kernel reads of one of them only.
-  struct ExtentRule {
-    unsigned argument, dim, other, otherDim;
-    bool isMultiple;
-  };
-
   /// Lowers a copy of `module` and compiles it.
   static llvm::Expected<std::unique_ptr<HostProgram>> create(mlir::ModuleOp module,
                                                              Threading threading);
@@ -59,10 +53,16 @@ private:
   struct Signature {
     llvm::SmallVector<mlir::Type> inputs, results;
   };
+  /// What a kernel takes for granted of extents that the types leave open: it reads one
+  /// of those that belong together.
+  struct Extents {
+    llvm::SmallVector<std::string> names; ///< of the arguments
+    std::vector<runtime::Condition> conditions;
+  };
   HostProgram() = default;
   std::unique_ptr<CompiledModule> compiled;
   llvm::StringMap<Signature> signatures;
-  llvm::StringMap<llvm::SmallVector<ExtentRule>> extents;
+  llvm::StringMap<Extents> extents;
 };
 
 } // namespace fa4::driver

@@ -52,7 +52,8 @@ struct KernelReport {
   BarrierCounts before, after;
   /// What the cost model expects, of kernels with a softmax.
   std::optional<BlockCost> block;
-  /// And of a launch of them: its name, and what becomes of the clocks of all SMs.
+  /// And of a launch of them, unless their masks have a lower bound: its name, and what
+  /// becomes of the clocks of all SMs.
   std::string launchName;
   GridCost launch;
 

@@ -56,6 +56,9 @@ struct ResolvedLaunch {
 /// its conditions hold.
 llvm::Error checkBinding(const Bundle &bundle, const Binding &binding);
 
+/// Names the first condition that does not hold.
+llvm::Error checkConditions(llvm::ArrayRef<Condition> conditions, const Binding &binding);
+
 /// Bytes of each workspace, in the bundle's order; at least 1.
 llvm::Expected<std::vector<uint64_t>> workspaceBytes(const Bundle &bundle, const Binding &binding);
 

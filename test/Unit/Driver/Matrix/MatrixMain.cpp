@@ -529,11 +529,10 @@ int runDeep(std::shared_ptr<const runtime::CudaDevice> device) {
 int runArray(std::shared_ptr<const runtime::CudaDevice> device) {
   // On the host a kernel compiles faster than most cases run; for a device each takes
   // seconds, and all pairs of masks and scores are 85 kernels anyway.
-  size_t casesPerKernel = target == "cpu" ? 0 : 3;
-  constexpr size_t casesPerMask = 3;
-  std::vector<Case> cases =
-      everyMask ? makeMaskProduct(levelsOfTarget(), seed, casesPerMask)
-                : makeCoveringArray(levelsOfTarget(), seed, minimum, casesPerKernel);
+  constexpr size_t casesPerKernel = 3;
+  std::vector<Case> cases = everyMask ? makeMaskProduct(levelsOfTarget(), seed, casesPerKernel)
+                                      : makeCoveringArray(levelsOfTarget(), seed, minimum,
+                                                          target == "cpu" ? 0 : casesPerKernel);
   llvm::outs() << cases.size() << " cases, " << countMissingPairs(levelsOfTarget(), cases)
                << " pairs of levels missing\n";
   size_t begin = std::min<size_t>(first, cases.size());
