@@ -54,6 +54,8 @@ public:
 private:
   /// The start of shared memory.
   Value emitSharedBase();
+  /// The number of the thread in the CTA, in a role.
+  Value emitOwnThread(Value roleWarp);
   void emitEntry();
   void emitSetup(SetupOp setup);
   void emitBarrierInits();
@@ -118,6 +120,19 @@ Value FrameBuilder::emitSharedBase() {
                                            LLVM::AsmDialectAttr(), ArrayAttr())
                      .getResult(0);
   return LLVM::IntToPtrOp::create(b, loc, pointer, opaque);
+}
+
+Value FrameBuilder::emitOwnThread(Value roleWarp) {
+  if (!lowering.target().hasTensorMemory()) {
+    return thread;
+  }
+  // For sm_100a ptxas spills a number that lives from the launch's registers into those of
+  // several roles. The operand tells the roles' questions apart.
+  return LLVM::InlineAsmOp::create(b, loc, TypeRange{b.getI32Type()}, ValueRange{roleWarp},
+                                   "mov.u32 $0, %tid.x;", "=r,r", /*has_side_effects=*/false,
+                                   /*is_align_stack=*/false, LLVM::TailCallKind::None,
+                                   LLVM::AsmDialectAttr(), ArrayAttr())
+      .getResult(0);
 }
 
 //===----------------------------------------------------------------------===//
@@ -279,7 +294,7 @@ void FrameBuilder::emitRole(RoleOp role, Block *block) {
   Value first = i32(static_cast<int64_t>(*role.getFirstWarp()));
   context.warp = LLVM::SubOp::create(b, loc, warp, first);
   context.thread = LLVM::SubOp::create(
-      b, loc, thread,
+      b, loc, emitOwnThread(context.warp),
       i32(static_cast<int64_t>(*role.getFirstWarp()) * lowering.target().threadsPerWarp));
   Value replica;
   if (role.hasIndex()) {

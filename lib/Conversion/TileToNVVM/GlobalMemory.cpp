@@ -364,21 +364,23 @@ private:
     }
   }
 
-  static void storeTile(ImplicitLocOpBuilder &b, StoreOp op, MutableArrayRef<GlobalRow> rows,
-                        Value value, StoreOne storeOne) {
+  void storeTile(ImplicitLocOpBuilder &b, StoreOp op, MutableArrayRef<GlobalRow> rows, Value value,
+                 StoreOne storeOne) const {
     FragType tile = tileOf(op.getValue());
     ThreadLayout layout = ThreadLayout::of(tile);
     int64_t perChunk = elementsPerChunk(tile);
+    // Pieces start at whole chunks.
+    int64_t begin = lowering.firstColumns.lookup(op);
     auto byElement = [&]() -> SmallVector<Value> {
       for (int64_t lane = 0; lane < layout.lanes(); ++lane) {
-        storeOne(rows[layout.rowOf(lane)], takeLane(b, value, lane), layout.columnOf(lane));
+        storeOne(rows[layout.rowOf(lane)], takeLane(b, value, lane), begin + layout.columnOf(lane));
       }
       return {};
     };
     auto chunked = [&]() -> SmallVector<Value> {
       for (int64_t lane = 0; lane < layout.lanes(); lane += perChunk) {
         GlobalRow &row = rows[layout.rowOf(lane)];
-        int64_t column = layout.columnOf(lane);
+        int64_t column = begin + layout.columnOf(lane);
         storeWordsIfInside(b, toWords(b, takeLanes(b, value, lane, perChunk)), row.address(column),
                            row.isInside(column));
       }

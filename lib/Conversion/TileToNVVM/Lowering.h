@@ -176,7 +176,7 @@ public:
   llvm::DenseSet<mlir::Operation *> fusedMaxima;
   /// By its last op, ops that are emitted together piece by piece; in order.
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Operation *>> pieceChains;
-  /// The view's column at which a read or write of a piece of a row starts.
+  /// The column at which a read, write or store of a piece of a row starts.
   llvm::DenseMap<mlir::Operation *, int64_t> firstColumns;
 
 private:

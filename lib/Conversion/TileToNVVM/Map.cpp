@@ -29,9 +29,9 @@ namespace {
 class MapEmitter : public PieceEmitter {
 public:
   MapEmitter(ImplicitLocOpBuilder &b, MapOp op, ValueRange operands, const Lowering &lowering)
-      : b(b), op(op), operands(operands), in(this->operands, op), role(lowering.role(op)),
-        layout(ThreadLayout::of(op.getOutputs().front())), body(op.getBody().front()),
-        columnOperand(getColumnOperand(op)), rowValues(layout.rows()) {
+      : b(b), op(op), operands(operands), in(this->operands, op), lowering(lowering),
+        role(lowering.role(op)), layout(ThreadLayout::of(op.getOutputs().front())),
+        body(op.getBody().front()), columnOperand(getColumnOperand(op)), rowValues(layout.rows()) {
     classify();
   }
 
@@ -68,6 +68,7 @@ private:
   MapOp op;
   SmallVector<Value> operands;
   MapOp::Adaptor in;
+  const Lowering &lowering;
   const RoleContext &role;
   ThreadLayout layout;
   Block &body;
@@ -267,7 +268,7 @@ static int64_t temporariesOf(Operation *op) {
 PieceCost MapEmitter::costPerLane() {
   // By op of the body: numbers that vary and are used last there.
   llvm::DenseMap<Value, Operation *> lastUses;
-  int64_t temporaries = 0, loads = 0;
+  int64_t temporaries = 0, loads = 0, shared = 0;
   for (Operation &inner : body) {
     inner.walk([&](Operation *nested) {
       for (Value operand : llvm::make_filter_range(nested->getOperands(),
@@ -290,7 +291,11 @@ PieceCost MapEmitter::costPerLane() {
     int64_t own = 0;
     inner.walk([&](Operation *nested) {
       own = std::max(own, temporariesOf(nested));
-      loads += isa<FetchOp>(nested);
+      if (auto fetch = dyn_cast<FetchOp>(nested)) {
+        ++loads;
+        shared += kTensorRegisters;
+        shared += lowering.global(fetch.getGlobal()).range ? kPartRegisters : 0;
+      }
     });
     int64_t after = live - deaths.lookup(&inner) + inner.getNumResults();
     most = std::max(most, std::max(live, after) + own);
@@ -301,7 +306,7 @@ PieceCost MapEmitter::costPerLane() {
   if (isVectorizable && temporaries == 0) {
     return {};
   }
-  return {most - static_cast<int64_t>(op.getNumResults()), loads};
+  return {most - static_cast<int64_t>(op.getNumResults()), loads, shared};
 }
 
 void MapEmitter::prepare() {

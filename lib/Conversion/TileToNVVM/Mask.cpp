@@ -43,7 +43,7 @@ public:
   void prepare() override;
   SmallVector<Value> emit(int64_t begin, int64_t width, Value piece) override;
   /// A bit, for a moment: seven of them are ptxas's own unit.
-  PieceCost costPerLane() override { return {1, 0}; }
+  PieceCost costPerLane() override { return {1, 0, 0}; }
 
 private:
   Value wide(Value value) { return arith::ExtSIOp::create(b, b.getI64Type(), value); }

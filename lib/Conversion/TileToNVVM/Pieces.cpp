@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A row that is read from tensor memory, changed column by column and written
-// need not be in registers as a whole. Such a chain becomes one chain per piece
+// A row that is read from tensor memory, changed column by column and written or
+// stored need not be in registers as a whole. Such a chain becomes one chain per piece
 // of columns: later tools do not undo the order in which rows were loaded.
 //
 //===----------------------------------------------------------------------===//
@@ -27,18 +27,18 @@ static constexpr int64_t kStreamColumns = 16;
 
 static bool touchesMemory(Operation *first, Operation *last) {
   for (Operation *op = first->getNextNode(); op != last; op = op->getNextNode()) {
-    if (!isMemoryEffectFree(op)) {
+    if (!mayStandInChain(op)) {
       return true;
     }
   }
   return false;
 }
 
-static std::optional<RowChain> findStream(WriteOp write, const Lowering &lowering) {
-  std::optional<RowChain> chain = findRowChain(write);
-  if (!chain || tileOf(write.getValue()).getColumns() <= kStreamColumns ||
+static std::optional<RowChain> findStream(Operation *end, const Lowering &lowering) {
+  std::optional<RowChain> chain = findRowChain(end);
+  if (!chain || tileOf(chain->getValue()).getColumns() <= kStreamColumns ||
       lowering.view(chain->read.getViewAttr()).getSpace() != Space::Tmem ||
-      touchesMemory(chain->read, write)) {
+      touchesMemory(chain->read, end)) {
     return std::nullopt;
   }
   return chain;
@@ -68,26 +68,25 @@ static void emitPiece(RewriterBase &b, Lowering &lowering, const RowChain &chain
     }
     b.setInsertionPointAfter(piece);
   }
-  WriteOp write = chain.write;
-  Operation *piece = b.clone(*write.getOperation(), values);
+  Operation *piece = b.clone(*chain.end, values);
   lowering.firstColumns[piece] = begin;
 }
 
 void splitRows(Lowering &lowering, RewriterBase &rewriter) {
   SmallVector<RowChain> chains;
-  lowering.function.walk([&](WriteOp write) {
-    if (auto chain = findStream(write, lowering)) {
+  lowering.function.walk([&](Operation *end) {
+    if (auto chain = findStream(end, lowering)) {
       chains.push_back(*std::move(chain));
     }
   });
   for (RowChain &chain : chains) {
     OpBuilder::InsertionGuard guard(rewriter);
-    rewriter.setInsertionPoint(chain.write);
-    int64_t columns = tileOf(chain.write.getValue()).getColumns();
+    rewriter.setInsertionPoint(chain.end);
+    int64_t columns = tileOf(chain.getValue()).getColumns();
     for (int64_t begin = 0; begin < columns; begin += kStreamColumns) {
       emitPiece(rewriter, lowering, chain, begin, std::min(kStreamColumns, columns - begin));
     }
-    rewriter.eraseOp(chain.write);
+    rewriter.eraseOp(chain.end);
     for (Operation *op : chain.ops) {
       rewriter.eraseOp(op);
     }

@@ -24,10 +24,10 @@ namespace fa4::tile::gpu {
 
 /// Registers that the columns of a piece may take together. A role of rows has 192
 /// (makeTmemForward), of which a row of 128 columns and what ScheduleCheck counts
-/// beside it leave these.
+/// beside it leave these where one tensor at most is loaded from.
 static constexpr int64_t kPieceRegisters = 38;
 /// Pieces are whole quads of columns, and long enough to hide loads behind each other.
-static constexpr int64_t kColumnStep = 4, kLeastColumns = 8;
+static constexpr int64_t kColumnStep = 4, kLeastColumns = 4;
 
 static bool isPieceOp(Operation *op) {
   auto map = dyn_cast<MapOp>(op);
@@ -106,10 +106,11 @@ private:
 
 int64_t ChainEmitter::pieceWidth() const {
   // One op works at a time, but what others load may be on its way.
-  int64_t registers = 0, loads = 0, ownLoads = 0;
+  int64_t registers = 0, loads = 0, ownLoads = 0, shared = 0;
   for (const std::unique_ptr<PieceEmitter> &emitter : emitters) {
     PieceCost cost = emitter->costPerLane();
     loads += cost.loads;
+    shared += cost.shared;
     if (cost.registers > registers) {
       registers = cost.registers;
       ownLoads = cost.loads;
@@ -121,7 +122,8 @@ int64_t ChainEmitter::pieceWidth() const {
   if (!lowering.target().hasTensorMemory()) {
     return kPieceColumns;
   }
-  int64_t fitting = kPieceRegisters / (registers + loads - ownLoads);
+  int64_t left = kPieceRegisters - std::max<int64_t>(shared - kTensorRegisters, 0);
+  int64_t fitting = left / (registers + loads - ownLoads);
   return std::clamp(fitting / kColumnStep * kColumnStep, kLeastColumns, kPieceColumns);
 }
 

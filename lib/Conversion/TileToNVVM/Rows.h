@@ -26,7 +26,13 @@ struct PieceCost {
   int64_t registers = 0;
   /// Numbers that are loaded for it.
   int64_t loads = 0;
+  /// Registers that all pieces share for those loads (kTensorRegisters).
+  int64_t shared = 0;
 };
+
+/// Of a tensor that is loaded from column by column: an address and a stride of 64 bits, a
+/// bound; of a part of one, two bounds of its own.
+inline constexpr int64_t kTensorRegisters = 5, kPartRegisters = 2;
 
 /// How one op is emitted in pieces.
 class PieceEmitter {

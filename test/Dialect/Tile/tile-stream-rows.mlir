@@ -9,7 +9,7 @@
 !T = !tile.frag<128x64xbf16, #rows>
 !row = !tile.frag<128xf32, #rows>
 
-tile.kernel @k(%nt: i32) target(#fa4.target<"sm_100a">) schedule(#fa4.schedule<forward, tile = 128 x 64>) {
+tile.kernel @k(%nt: i32, %lse: !tile.global<128xf32>, %res: !tile.global<128x64xbf16>) target(#fa4.target<"sm_100a">) schedule(#fa4.schedule<forward, tile = 128 x 64>) {
   tile.work @work(%t) tiles(%nt : i32) uses(%nt : i32) -> (%n) { tile.yield %t : i32 }
   tile.alloc @o_mem : tmem 64 columns
   tile.alloc @out_mem : smem 16384 bytes
@@ -23,7 +23,8 @@ tile.kernel @k(%nt: i32) target(#fa4.target<"sm_100a">) schedule(#fa4.schedule<f
   tile.role @mma warps(1) { }
   tile.role @store warps(1) { }
   // CHECK-LABEL: tile.role @finish
-  tile.role @finish warps(4) {
+  tile.role @finish warps(4) uses(%lse, %res : !tile.global<128xf32>, !tile.global<128x64xbf16>) {
+    %zero = arith.constant 0 : i32
     %half = arith.constant 0.5 : f32
     %f = tile.splat %half : f32 -> !row
     // CHECK: %[[O:.*]] = tile.wait @o
@@ -58,5 +59,18 @@ tile.kernel @k(%nt: i32) target(#fa4.target<"sm_100a">) schedule(#fa4.schedule<f
     %s2 = tile.acquire @out
     tile.write %z2 to %s2 as @Out : !T
     tile.commit %s2
+    // A store needs no acquire, and a store of something else may stand between.
+    // CHECK: %[[O3:.*]] = tile.wait @o
+    // CHECK-NEXT: %[[X3:.*]] = tile.read %[[O3]] as @O
+    // CHECK-NEXT: tile.store %{{.*}} to %{{.*}}[%{{.*}}] : !tile.frag<128xf32
+    // CHECK-NEXT: %[[Z3:.*]] = tile.cast %[[X3]]
+    // CHECK-NEXT: tile.store %[[Z3]]
+    // CHECK-NEXT: tile.release %[[O3]]
+    %o3 = tile.wait @o
+    %x3 = tile.read %o3 as @O : !S
+    tile.release %o3
+    tile.store %f to %lse[%zero] : !row, !tile.global<128xf32>
+    %z3 = tile.cast %x3 : !S -> !T
+    tile.store %z3 to %res[%zero] : !T, !tile.global<128x64xbf16>
   }
 }

@@ -34,15 +34,31 @@ Value fa4::tile::getColumnOperand(Operation *op) {
   return result;
 }
 
-std::optional<RowChain> fa4::tile::findRowChain(WriteOp write) {
-  auto type = cast<FragType>(write.getValue().getType());
-  if (type.isRow() || type.getRows() == 1) {
+/// What `end` writes or stores; null if it does neither.
+static Value findWritten(Operation *end) {
+  if (auto write = dyn_cast<WriteOp>(end)) {
+    return write.getValue();
+  }
+  auto store = dyn_cast<StoreOp>(end);
+  return store ? store.getValue() : Value();
+}
+
+Value RowChain::getValue() const { return findWritten(end); }
+
+bool fa4::tile::mayStandInChain(Operation *op) {
+  return isMemoryEffectFree(op) || isa<StoreOp>(op);
+}
+
+std::optional<RowChain> fa4::tile::findRowChain(Operation *end) {
+  Value written = findWritten(end);
+  auto type = written ? cast<FragType>(written.getType()) : FragType();
+  if (!type || type.isRow() || type.getRows() == 1) {
     return std::nullopt;
   }
-  RowChain chain{write, ReadOp(), {}};
-  for (Value value = write.getValue(); value;) {
+  RowChain chain{end, ReadOp(), {}};
+  for (Value value = written; value;) {
     Operation *op = value.getDefiningOp();
-    if (!op || op->getBlock() != write->getBlock() || !value.hasOneUse()) {
+    if (!op || op->getBlock() != end->getBlock() || !value.hasOneUse()) {
       return std::nullopt;
     }
     chain.read = dyn_cast<ReadOp>(op);

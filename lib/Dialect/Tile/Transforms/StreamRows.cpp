@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Between the read of a chain and its write nothing waits and nothing is given
-// back: what the write needs is acquired before, what was read is released after.
+// Between the read of a chain and its end nothing waits and nothing is given
+// back: what a write needs is acquired before, what was read is released after.
 // Both only hold memory longer, so no race appears; that no role waits for another
 // in a circle is the protocol proof's to say, as for every order of hand-overs.
 //
@@ -22,19 +22,20 @@ namespace fa4::tile {
 #include "fa4/Dialect/Tile/Transforms/Passes.h.inc"
 } // namespace fa4::tile
 
-/// Whether `op` stands between the read and the write of the chain.
+/// Whether `op` stands between the read and the end of the chain.
 static bool isBetween(Operation *op, RowChain &chain) {
-  return op && op->getBlock() == chain.write->getBlock() && chain.read->isBeforeInBlock(op) &&
-         op->isBeforeInBlock(chain.write);
+  return op && op->getBlock() == chain.end->getBlock() && chain.read->isBeforeInBlock(op) &&
+         op->isBeforeInBlock(chain.end);
 }
 
 /// The release of the token that was read, and the acquire of the one written, if
 /// they stand between and are all that has an effect there.
 static bool collectHandOvers(RowChain &chain, SmallVectorImpl<Operation *> &acquires,
                              SmallVectorImpl<Operation *> &releases) {
-  for (Operation *op = chain.read->getNextNode(); op != chain.write; op = op->getNextNode()) {
+  auto write = dyn_cast<WriteOp>(chain.end);
+  for (Operation *op = chain.read->getNextNode(); op != chain.end; op = op->getNextNode()) {
     if (auto acquire = dyn_cast<AcquireOp>(op)) {
-      if (acquire.getResult() != chain.write.getHandle()) {
+      if (!write || acquire.getResult() != write.getHandle()) {
         return false;
       }
       acquires.push_back(op);
@@ -43,7 +44,7 @@ static bool collectHandOvers(RowChain &chain, SmallVectorImpl<Operation *> &acqu
         return false;
       }
       releases.push_back(op);
-    } else if (!isMemoryEffectFree(op)) {
+    } else if (!mayStandInChain(op)) {
       return false;
     }
   }
@@ -60,8 +61,8 @@ struct TileStreamRows : fa4::tile::impl::TileStreamRowsBase<TileStreamRows> {
   void runOnOperation() override {
     KernelOp kernel = getOperation();
     SymbolTable symbols(kernel);
-    kernel.walk([&](WriteOp write) {
-      std::optional<RowChain> chain = findRowChain(write);
+    kernel.walk([&](Operation *end) {
+      std::optional<RowChain> chain = findRowChain(end);
       SmallVector<Operation *> acquires, releases;
       if (!chain || !isTensorMemory(symbols, chain->read) ||
           !collectHandOvers(*chain, acquires, releases)) {
@@ -71,7 +72,7 @@ struct TileStreamRows : fa4::tile::impl::TileStreamRowsBase<TileStreamRows> {
         acquire->moveBefore(chain->read);
       }
       for (Operation *release : releases) {
-        release->moveAfter(write);
+        release->moveAfter(end);
       }
     });
   }
