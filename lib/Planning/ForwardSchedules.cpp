@@ -185,19 +185,8 @@ static void makeTmemForward(const ForwardProblem &problem, const TargetInfo &tar
 // Results in registers
 //===----------------------------------------------------------------------===//
 
-/// Tiles that are so short that what stands before and after the loop of each is worth more than
-/// what equal tiles at a fixed stride lose. A mask whose tiles see few blocks makes nearly all of
-/// them equally long. Measured on an H200 (docs/Performance.md): resident CTAs gain up to 36
-/// blocks and lose from 54 on.
-static bool hasShortTiles(const ForwardProblem &problem, const Schedule &plan) {
-  constexpr int64_t mostBlocks = 40;
-  return problem.span && *problem.span < mostBlocks * plan.tileColumns - plan.ctaRows();
-}
-
-static std::vector<Home> makeRegisterHomes(const ForwardVariant &variant, bool resident) {
-  // A resident CTA loads the next tile's q while o of the last still lies over its own.
-  const int64_t querySlots = resident && !variant.outputOverQuery ? 2 : 1;
-  return {inMemory("load_q", std::nullopt, "q", HomeSpace::Smem, "q_mem", querySlots),
+static std::vector<Home> makeRegisterHomes(const ForwardVariant &variant) {
+  return {inMemory("load_q", std::nullopt, "q", HomeSpace::Smem, "q_mem"),
           inMemory("load_k", std::nullopt, "k", HomeSpace::Smem, "k_mem", variant.ringSlots),
           inMemory("load_v", std::nullopt, "v", HomeSpace::Smem, "v_mem", variant.ringSlots),
           inRegisters("qk", std::nullopt), inRegisters("softmax", 0),
@@ -242,14 +231,8 @@ static void addRegisterRoles(const TargetInfo &target, Schedule &plan) {
                 Role{"load", {"load_q", "load_k", "load_v"}, 1, 1, 0, load}};
 }
 
-static void makeRegisterForward(const ForwardProblem &problem, const TargetInfo &target,
-                                const ForwardVariant &variant, Schedule &plan) {
-  if (plan.isOpen(Clause::Work)) {
-    // Measured on an H200: one CTA per tile beats a resident grid (docs/Targets.md).
-    const bool resident = hasShortTiles(problem, plan);
-    plan.work = resident ? WorkKind::StaticPersistent : WorkKind::OnePerCluster;
-    plan.workOrder = resident ? WorkOrder::InOrder : plan.workOrder;
-  }
+static void makeRegisterForward(const TargetInfo &target, const ForwardVariant &variant,
+                                Schedule &plan) {
   if (plan.isOpen(Clause::Order)) {
     orderRegisters(plan);
   }
@@ -257,7 +240,7 @@ static void makeRegisterForward(const ForwardProblem &problem, const TargetInfo 
     addRegisterRoles(target, plan);
   }
   if (plan.isOpen(Clause::Homes)) {
-    plan.homes = makeRegisterHomes(variant, plan.work == WorkKind::StaticPersistent);
+    plan.homes = makeRegisterHomes(variant);
   }
   if (plan.isOpen(Clause::Grain)) {
     auto returnSlots = [&](llvm::StringRef channel, ArrivalGrain grain) {
@@ -272,6 +255,10 @@ static void makeRegisterForward(const ForwardProblem &problem, const TargetInfo 
   const Role *products = plan.findRoleOf("qk");
   if (plan.isOpen(Clause::Turn) && products && products->replicas > 1 && products->runs("pv")) {
     plan.turn = {"qk", "pv"};
+  }
+  if (plan.isOpen(Clause::Work)) {
+    // Measured on an H200: one CTA per tile beats a resident grid (docs/Targets.md).
+    plan.work = WorkKind::OnePerCluster;
   }
 }
 
@@ -290,7 +277,7 @@ Schedule fa4::makeForward(const ForwardProblem &problem, const TargetInfo &targe
   if (target.hasTensorMemory()) {
     makeTmemForward(problem, target, variant, plan);
   } else {
-    makeRegisterForward(problem, target, variant, plan);
+    makeRegisterForward(target, variant, plan);
   }
   if (plan.isOpen(Clause::Roles) && plan.ctas == 2) { // F2: one CTA of a pair issues for both
     for (Role &role : plan.roles) {

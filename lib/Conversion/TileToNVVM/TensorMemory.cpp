@@ -162,7 +162,12 @@ struct RescaleLowering : LoweringPattern<RescaleOp> {
       auto branch = scf::IfOp::create(b, anyLane(b, differs), /*withElseRegion=*/false);
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPointToStart(branch.thenBlock());
+      // The warp has been told of O, and tells of it: markers that cost the path without
+      // a rescale an issue slot each.
+      NVVM::Tcgen05FenceOp::create(b, NVVM::Tcgen05FenceKind::AFTER_THREAD_SYNC);
       emit(b);
+      NVVM::Tcgen05WaitOp::create(b, NVVM::Tcgen05WaitKind::STORE);
+      NVVM::Tcgen05FenceOp::create(b, NVVM::Tcgen05FenceKind::BEFORE_THREAD_SYNC);
     }
     rewriter.eraseOp(op);
     return success();

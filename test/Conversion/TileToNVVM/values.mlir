@@ -79,14 +79,20 @@ tile.kernel @softmax(%L: !gl, %c: f32, %sq: i32, %sk: i32, %nt: i32) target(#fa4
       %l = tile.row_sum %p init(%d) : !S -> !row
       // CHECK: llvm.fcmp "une"
       // CHECK: nvvm.vote.sync any
+      // Its fences are in the branch.
+      // CHECK-NOT: nvvm.tcgen05
       // CHECK: llvm.cond_br
+      // CHECK-NOT: nvvm.tcgen05.ld
+      // CHECK: nvvm.tcgen05.fence <after>
       // CHECK: nvvm.tcgen05.ld {{.*}} : vector<32xi32>
       // CHECK: nvvm.tcgen05.wait <load>
       // CHECK: llvm.fmul %{{.*}} : vector<32xf32>
       // CHECK: nvvm.tcgen05.st {{.*}} : vector<32xi32>
       // CHECK: nvvm.tcgen05.ld {{.*}} : vector<32xi32>
+      // CHECK: nvvm.tcgen05.wait <store>
+      // CHECK-NEXT: nvvm.tcgen05.fence <before>
+      // CHECK-NEXT: llvm.br
       tile.rescale @O by %a likely_one : !row
-      tile.fence [tmem_stores]
       // A row that passes through registers does so in pieces.
       // CHECK: nvvm.tcgen05.ld %{{.*}} : vector<16xi32>
       // CHECK: llvm.fmul %{{.*}} : vector<16xf32>

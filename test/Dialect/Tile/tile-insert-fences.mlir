@@ -98,6 +98,88 @@ tile.kernel @relayed(%n: i32) target(#t) schedule(#s) {
   }
 }
 
+// A rescale that mostly does nothing has its fences in the branch that scales: who was
+// told of the memory by its writer needs none around it ...
+// CHECK-LABEL: @mostly_told
+tile.kernel @mostly_told(%n: i32) target(#t) schedule(#s) {
+  tile.work @work(%t) tiles(%n : i32) -> () {
+  }
+  tile.placed_alloc @m tmem at 0 stride 32
+  tile.view @V of @m : 128x32xf32, #lanes
+  tile.barrier @first depth(1) count(128) at 0
+  tile.barrier @second depth(1) count(256) at 8
+  tile.setup {
+    tile.role_sync
+  }
+  tile.role @writer warps(4) at(0) regs(64) {
+    %z = arith.constant 0.0 : f32
+    %x = tile.splat %z : f32 -> !A
+    tile.write %x to @V : !A
+    tile.barrier.arrive @first by(thread)
+    tile.barrier.arrive @second by(thread)
+  }
+  // CHECK: role @between
+  // CHECK: wait @first
+  // CHECK-NEXT: rescale @V
+  // CHECK-NEXT: arrive @second
+  tile.role @between warps(4) at(8) regs(64) {
+    %h = arith.constant 0.5 : f32
+    %a = tile.splat %h : f32 -> !v
+    %c = tile.cursor : !tile.cursor<1>
+    tile.barrier.wait @first at %c mod 1
+    tile.rescale @V by %a likely_one : !v
+    tile.barrier.arrive @second by(thread)
+  }
+  // CHECK: wait @second
+  // CHECK-NEXT: fence [after]
+  // CHECK-NEXT: read @V
+  tile.role @reader warps(4) at(4) regs(64) {
+    %c = tile.cursor : !tile.cursor<1>
+    tile.barrier.wait @second at %c mod 1
+    %y = tile.read @V : !A
+  }
+}
+
+// ... but where it is the only way from the writer to the reader, order is passed on
+// whether it scales or not.
+// CHECK-LABEL: @mostly_passed_on
+tile.kernel @mostly_passed_on(%n: i32) target(#t) schedule(#s) {
+  tile.work @work(%t) tiles(%n : i32) -> () {
+  }
+  tile.placed_alloc @m tmem at 0 stride 32
+  tile.view @V of @m : 128x32xf32, #lanes
+  tile.barrier @first depth(1) count(128) at 0
+  tile.barrier @second depth(1) count(128) at 8
+  tile.setup {
+    tile.role_sync
+  }
+  tile.role @writer warps(4) at(0) regs(64) {
+    %z = arith.constant 0.0 : f32
+    %x = tile.splat %z : f32 -> !A
+    tile.write %x to @V : !A
+    tile.barrier.arrive @first by(thread)
+  }
+  // CHECK: role @between
+  // CHECK: wait @first
+  // CHECK-NEXT: fence [after]
+  // CHECK-NEXT: rescale @V
+  // CHECK-NEXT: fence [before]
+  // CHECK-NEXT: arrive @second
+  tile.role @between warps(4) at(8) regs(64) {
+    %h = arith.constant 0.5 : f32
+    %a = tile.splat %h : f32 -> !v
+    %c = tile.cursor : !tile.cursor<1>
+    tile.barrier.wait @first at %c mod 1
+    tile.rescale @V by %a likely_one : !v
+    tile.barrier.arrive @second by(thread)
+  }
+  tile.role @reader warps(4) at(4) regs(64) {
+    %c = tile.cursor : !tile.cursor<1>
+    tile.barrier.wait @second at %c mod 1
+    %y = tile.read @V : !A
+  }
+}
+
 // One thread's own columns: no hand-over, but its loads and stores are not in order.
 // CHECK-LABEL: @alone
 // CHECK: %[[X:.*]] = tile.read @V

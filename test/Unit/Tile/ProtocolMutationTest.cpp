@@ -223,7 +223,7 @@ TEST(ProtocolMutationTest, ForwardBlackwell) {
         "'after', and one issuer's products keep their order"},
        {"350 fence in @softmax: without before",
         "each access to tensor memory has its 'before' at the arrival that hands it over"},
-       {"454 fence in @correction: without before",
+       {"450 fence in @correction: without before",
         "each access to tensor memory has its 'before' at the arrival that hands it over"}});
 }
 
@@ -255,6 +255,6 @@ TEST(ProtocolMutationTest, ForwardBlackwellPair) {
         "'after', and one issuer's products keep their order"},
        {"373 fence in @softmax: without before",
         "each access to tensor memory has its 'before' at the arrival that hands it over"},
-       {"482 fence in @correction: without before",
+       {"478 fence in @correction: without before",
         "each access to tensor memory has its 'before' at the arrival that hands it over"}});
 }

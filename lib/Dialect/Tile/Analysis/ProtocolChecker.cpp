@@ -99,6 +99,12 @@ const SmallVector<EventId, 2> &ProtocolChecker::waitsOf(int32_t object, int32_t 
   return phase < 0 ? initialWaits[object] : graph.objects[object].phases[phase].waits;
 }
 
+/// Whether `op` does nothing to most rows, and then executes none of its fences.
+static bool isOptional(Operation *op) {
+  auto rescale = dyn_cast<RescaleOp>(op);
+  return rescale && rescale.getLikelyOne();
+}
+
 void ProtocolChecker::step(EventId id) {
   const ProtocolEvent &event = graph.events[id];
   Actor &actor = actors[event.actor];
@@ -128,7 +134,7 @@ void ProtocolChecker::step(EventId id) {
     doFence(event, actor);
     break;
   default:
-    doAccesses(id, actor);
+    isOptional(event.op) ? doOptionalAccesses(id, actor) : doAccesses(id, actor);
     break;
   }
 }
@@ -294,6 +300,23 @@ Stamp ProtocolChecker::endOf(EventId id, const MemoryAccess &access, const Actor
   return {layout.program(event.actor), actor.time};
 }
 
+void ProtocolChecker::doOptionalAccesses(EventId id, Actor &actor) {
+  Clock &ordered = actor.known[Known::Tmem], &exported = actor.known[Known::Exported];
+  uint32_t stores = layout.stores(graph.events[id].actor), earlier = actor.stores;
+  // Its own `after` and `before` serve the access alone: what they would pass on besides
+  // is not passed on where it does not happen.
+  Clock outside = ordered;
+  join(ordered, actor.known[Known::Imported]);
+  doAccesses(id, actor);
+  ordered = std::move(outside);
+  for (Clock *clock : {&ordered, &exported}) {
+    // Earlier stores that nobody waited for are not covered either.
+    if ((*clock)[stores] >= earlier) {
+      (*clock)[stores] = actor.stores;
+    }
+  }
+}
+
 void ProtocolChecker::doAccesses(EventId id, Actor &actor) {
   const ProtocolEvent &event = graph.events[id];
   for (const MemoryAccess &access : graph.accessesOf(event)) {
@@ -303,7 +326,7 @@ void ProtocolChecker::doAccesses(EventId id, Actor &actor) {
       actor.known[Known::Time]
                  [access.writes ? layout.stores(event.actor) : layout.loads(event.actor)] = number;
     }
-    CellAccess added{id, access, endOf(id, access, actor)};
+    CellAccess added{id, access, endOf(id, access, actor), isOptional(event.op)};
     memory.add(
         added,
         [&](const CellAccess &before, bool adjacent) {

@@ -54,6 +54,7 @@ private:
   void doGroupWait(EventId id, Actor &actor);
   void doFence(const ProtocolEvent &event, Actor &actor);
   void doAccesses(EventId id, Actor &actor);
+  void doOptionalAccesses(EventId id, Actor &actor);
   void checkPair(const CellAccess &before, const CellAccess &after, bool adjacent,
                  const Actor &actor);
   void checkFree(const CellAccess &before, EventId id, const Actor &actor);

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A write that covers an access replaces it: what comes later is ordered after the
-// write, and through it after the access.
+// A write that covers an access and always happens replaces it: what comes later is
+// ordered after the write, and through it after the access.
 //
 //===----------------------------------------------------------------------===//
 
@@ -93,7 +93,7 @@ void ProtocolMemory::add(const CellAccess &added,
         return false;
       }
       if (access.writes) {
-        return coversRows(access, other.access);
+        return !added.optional && coversRows(access, other.access);
       }
       return isRepeated(other);
     });

@@ -20,6 +20,8 @@ struct CellAccess {
   EventId event;
   MemoryAccess access;
   Stamp end;
+  /// It may not happen, so that it stands for no earlier one.
+  bool optional = false;
 };
 
 class ProtocolMemory {

@@ -284,6 +284,13 @@ llvm::BitVector Flow::pendingAgainst(unsigned access, const llvm::BitVector &pen
   return found;
 }
 
+/// Whether `op` has its fences in the branch that makes its accesses: after what it was
+/// told, before what it tells.
+static bool bringsFences(Operation *op) {
+  auto rescale = dyn_cast<RescaleOp>(op);
+  return rescale && rescale.getLikelyOne();
+}
+
 void Flow::access(Operation *op, Debt &debt) {
   SmallVector<unsigned> accesses = needs.accessesOf(op, actor);
   llvm::BitVector awaited(handOvers.size());
@@ -305,7 +312,7 @@ void Flow::access(Operation *op, Debt &debt) {
               ? llvm::any_of(llvm::seq(0U, needs.size()),
                              [&](unsigned other) { return needs.mayCrossWarps(access, other); })
               : needs.isAwaited(access, sender);
-      if (debt.arrived[sender] && wanted) {
+      if (debt.arrived[sender] && wanted && !bringsFences(op)) {
         awaited.set(sender);
       }
     }
@@ -334,7 +341,7 @@ void Flow::access(Operation *op, Debt &debt) {
   }
   for (unsigned access : accesses) {
     const Access &place = needs.get(access);
-    if (place.kind == Access::TmemThread) {
+    if (place.kind == Access::TmemThread && !bringsFences(op)) {
       // Scaling in place waits for its own loads.
       (place.writes ? debt.stores : debt.loads).set(access);
     } else if (place.kind == Access::SmemThread) {

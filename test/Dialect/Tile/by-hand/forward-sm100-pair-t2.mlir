@@ -393,18 +393,14 @@ tile.kernel @fwd(%Q: !g, %K: !gk, %V: !gv, %O: !g, %L: !gl, %c: f32, %sq: i32, %
       tile.named.sync @alpha.full[1]
       scf.for %i = %c1 to %n step %c1 : i32 {
         tile.named.sync @alpha.full[0]
-        tile.fence [after]
         %a0 = tile.read @Alpha[0] : !row
         tile.rescale @O[0] by %a0 likely_one : !row
-        tile.fence [tmem_stores, before]
         tile.barrier.arrive @pa.full[0] by(thread) on leader
         // Crossed: stage 1 of the block before.
         tile.barrier.arrive @alpha.empty[1] by(thread)
         tile.named.sync @alpha.full[1]
-        tile.fence [after]
         %a1 = tile.read @Alpha[1] : !row
         tile.rescale @O[1] by %a1 likely_one : !row
-        tile.fence [tmem_stores, before]
         tile.barrier.arrive @pa.full[1] by(thread) on leader
         tile.barrier.arrive @alpha.empty[0] by(thread)
       }
