@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Is a masked kernel's time that of the key blocks it visits?
 
-blocks.py prepare FOLDER    on a machine with the compiler: one kernel for each window, and
-                            one with resident CTAs
+blocks.py prepare FOLDER    on a machine with the compiler: for each window a kernel with one
+                            CTA to a tile and one with resident CTAs
 blocks.py measure FOLDER    on the GPU's: time per visited block beside that of the
                             widest mask of the same head dimension; --csv FILE for rows
 
@@ -26,8 +26,8 @@ import fa4  # noqa: E402
 # Left bounds of windows whose right bound is 0; None is causal without a window.
 LEFTS = (None, 8191, 4095, 2047, 1023, 511)
 DIMS = (64, 128)
-# Name and clause of a schedule beside the planner's tile; the first is the planner's own.
-WORKS = {"planner": None, "resident": "work = static_persistent"}
+# Of each the planner takes one, by how many blocks a tile has.
+WORKS = {"one": "work = one_per_cluster<longest_first>", "resident": "work = static_persistent"}
 BOX_ROWS = 64  # of a warpgroup
 LENGTH, TOKENS, HIDDEN = 16384, 32768, 2048
 
@@ -38,17 +38,13 @@ def prepare(folder):
     for dim in DIMS:
         for left in LEFTS:
             window = dict(causal=True) if left is None else dict(window=(left, 0))
+            rows, keys = tile(fa4.compile(fa4.Attention(head_dim=dim, layout="bhsd", **window), target="sm_90a"))
             for work, clause in WORKS.items():
-                schedule = None
-                if clause:  # the tile of the planner's kernel, which came before
-                    groups = index[-1]["rows"] // BOX_ROWS
-                    schedule = (f"#fa4.schedule<forward, tile = {BOX_ROWS} x {index[-1]['keys']}, stages = {groups}, "
-                                f"{clause}>")
+                schedule = (f"#fa4.schedule<forward, tile = {BOX_ROWS} x {keys}, stages = {rows // BOX_ROWS}, "
+                            f"{clause}>")
                 spec = fa4.Attention(head_dim=dim, layout="bhsd", schedule=schedule, **window)
-                kernel = fa4.compile(spec, target="sm_90a")
                 name = f"d{dim}-{'causal' if left is None else f'window{left}'}-{work}"
-                kernel.save(folder / name)
-                rows, keys = tile(kernel)
+                fa4.compile(spec, target="sm_90a").save(folder / name)
                 index.append(dict(folder=name, head_dim=dim, left=left, work=work, rows=rows, keys=keys))
                 print(f"{name}: tiles of {rows} queries, blocks of {keys} keys", flush=True)
     (folder / "index.json").write_text(json.dumps(index, indent=1))
@@ -91,7 +87,7 @@ def measure(folder, options):
             tensors.poison()
             kernel.launch()
             first = outputs.setdefault(entry["left"], tensors.o.clone())
-            assert torch.equal(first, tensors.o), f"{entry['folder']}: expected the bits of the planner's kernel"
+            assert torch.equal(first, tensors.o), f"{entry['folder']}: expected the bits of the kernel before it"
         del outputs
         turns = [[] for _ in entries]
         for turn in range(options.rounds + 1):

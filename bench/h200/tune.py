@@ -4,12 +4,13 @@
 
 tune.py prepare FOLDER            on a machine with the compiler: compiles what is to be tried
 tune.py measure FOLDER --csv FILE on the GPU's: all of it in one run, by turns, checked
-tune.py write FILE [FILE ...]     puts the winners of runs into lib/Target/MeasuredTiles.inc
+tune.py write FILE                puts the winners into lib/Target/MeasuredTiles.inc
 
 What is tried are wishes: a tile and its stages (warpgroups), the rest is the planner's. A
-schedule wins a head dimension and mask if its throughput, the geometric mean over the
-lengths, is the largest; the planner's own choice stays unless it is beaten by more than
-runs differ (--margin).
+tile wins a head dimension and mask if its throughput, the geometric mean over the
+lengths, is the largest; the planner's present tile, which is measured twice, stays unless it
+is beaten by more than runs differ (--margin). Every winner goes into the table, so that the
+next run starts from it.
 """
 
 import argparse
@@ -42,6 +43,7 @@ def prepare(options):
     from concurrent.futures import ThreadPoolExecutor
 
     import fa4
+    from blocks import BOX_ROWS, tile
     from prepare import compile_one
     options.target, options.dtype = "sm_90a", "bf16"
     options.folder.mkdir(parents=True, exist_ok=True)
@@ -52,7 +54,10 @@ def prepare(options):
 
     def work(item):
         try:
-            return item, *compile_one(options, *item)
+            entry, reasons = compile_one(options, *item)
+            folder = options.folder / entry["folder"]
+            rows, keys = tile(fa4.Kernel({p.name: p.read_bytes() for p in folder.iterdir()}, "attention"))
+            return item, dict(entry, tile=f"{BOX_ROWS}x{keys}x{rows // BOX_ROWS}"), reasons
         except fa4.FA4Error as error:
             return item, None, str(error).splitlines()[:1]
 
@@ -72,6 +77,7 @@ def measure(options):
     torch.manual_seed(int(time.time()))
     probe, begun = Probe(), time.time()
     entries = json.loads((options.folder / "index.json").read_text())
+    tiles = {(e["head_dim"], e["causal"], e["schedule"]): e["tile"] for e in entries}
     rows = []
     cases = [Case(dim, length, causal, hidden=2048 if 2048 % dim == 0 else 1920) for length in LENGTHS
              for dim in sorted({e["head_dim"] for e in entries} & set(options.dims)) for causal in (False, True)]
@@ -101,8 +107,9 @@ def measure(options):
                     seconds.append(taken)
         for kernel, seconds in tried:
             middle = sorted(seconds)[len(seconds) // 2]
-            rows.append(dict(head_dim=case.head_dim, causal=int(case.causal), seqlen=case.seqlen,
-                             schedule=kernel.name.removeprefix("fa4-").replace("fa4", "default"),
+            schedule = kernel.name.removeprefix("fa4-").replace("fa4", "default")
+            rows.append(dict(head_dim=case.head_dim, causal=int(case.causal), seqlen=case.seqlen, schedule=schedule,
+                             tile=tiles[case.head_dim, case.causal, schedule],
                              tflops=f"{case.flop / middle * 1e-12:.1f}",
                              spread=f"{(max(seconds) - min(seconds)) / middle:.4f}"))
         print(case, *(f"{r['schedule']} {r['tflops']}" for r in rows[len(rows) - len(tried):]), *failures, flush=True)
@@ -124,48 +131,43 @@ def driver():
         return "unknown"
 
 
-def read(paths):
-    """(where and when of each run, throughputs by (dim, causal), schedule and length)"""
-    runs, numbers = [], {}
-    for path in paths:
-        lines = path.read_text().splitlines()
-        runs.append(lines[0].removeprefix("# "))
-        for row in csv.DictReader(lines[1:]):
-            key = (int(row["head_dim"]), bool(int(row["causal"])))
-            of_length = numbers.setdefault(key, {}).setdefault(row["schedule"], {})
-            of_length.setdefault(int(row["seqlen"]), []).append(float(row["tflops"]))
-    return runs, numbers
+def read(path):
+    """(where and when of the run, {(dim, causal): (the planner's tile, {tile: {length: TFLOP/s}})})"""
+    lines = path.read_text().splitlines()
+    numbers = {}
+    for row in csv.DictReader(lines[1:]):
+        own, tiles = numbers.get(key := (int(row["head_dim"]), bool(int(row["causal"]))), (None, {}))
+        tiles.setdefault(row["tile"], {}).setdefault(int(row["seqlen"]), []).append(float(row["tflops"]))
+        numbers[key] = (row["tile"] if row["schedule"] == "default" else own, tiles)
+    return lines[0].removeprefix("# "), numbers
 
 
-def winner(schedules, margin):
-    """(schedule or None for the planner's own, its throughput by that of the planner's)"""
+def rank(own, tiles, margin):
+    """The winner first, then the others, each with its throughput by the winner's."""
     def mean(name):
-        values = [math.log(sum(v) / len(v)) for v in schedules[name].values()]
+        values = [math.log(sum(v) / len(v)) for v in tiles[name].values()]
         return math.exp(sum(values) / len(values))
 
-    lengths = schedules["default"].keys()
-    best = max((n for n in schedules if n != "default" and schedules[n].keys() == lengths), key=mean)
-    gain = mean(best) / mean("default")
-    return (best, gain) if gain > 1 + margin else (None, gain)
+    order = sorted((t for t in tiles if tiles[t].keys() == tiles[own].keys()), key=mean, reverse=True)
+    if mean(order[0]) <= (1 + margin) * mean(own):
+        order.sort(key=lambda t: t != own)
+    return [(t, mean(t) / mean(order[0])) for t in order]
 
 
 def write(options):
-    runs, numbers = read(options.files)
+    run, numbers = read(options.file)
     lines = ["//===- MeasuredTiles.inc - the fastest tiles of measured chips ---*- C++ -*-===//",
              "//", "// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception", "//",
              "//===----------------------------------------------------------------------===//", "//",
-             "// Written by bench/h200/tune.py write. Chip, head dim, uneven tiles; rows, columns and",
-             f"// stages that were faster than the planner's own by more than {options.margin:.0%}. Runs:", "//"]
-    lines += [f"//   {run}" for run in runs]
-    lines += ["//", "//===----------------------------------------------------------------------===//", ""]
-    for (dim, causal), schedules in sorted(numbers.items()):
-        best, gain = winner(schedules, options.margin)
-        name = f"d{dim} {'causal' if causal else 'full'}"
-        print(f"{name}: {best or 'the planner`s own'} ({gain:.3f} of it)")
-        if best:
-            rows, columns, stages = best.split("x")
-            lines.append(f"// {name}: {gain:.3f} of the planner's own")
-            lines.append(f'{{"sm_90a", {dim}, {str(causal).lower()}, {{{rows}, {columns}, {stages}}}}},')
+             f"// Written by bench/h200/tune.py from {options.file.name}:", f"// {run}.",
+             "// Chip, head dim, uneven tiles; rows, columns, stages; what the next best reached.", "//",
+             "//===----------------------------------------------------------------------===//", ""]
+    for (dim, causal), (own, tiles) in sorted(numbers.items()):
+        (best, _), *others = rank(own, tiles, options.margin)
+        print(f"d{dim} {'causal' if causal else 'full'}: {best}{'' if best == own else f' instead of {own}'};",
+              *(f"{t} {share:.3f}" for t, share in others))
+        lines.append(f'{{"sm_90a", {dim}, {str(causal).lower()}, {{{best.replace("x", ", ")}}}}},'
+                     f" // {others[0][0]}: {others[0][1]:.3f}")
     TABLE.write_text("\n".join(lines) + "\n")
 
 
@@ -184,8 +186,8 @@ def main():
     mode.add_argument("--seconds", type=float, default=0.1, help="of a block of runs")
     mode.add_argument("--limit", type=float, default=120, help="seconds after which no case is begun")
     mode = modes.add_parser("write")
-    mode.add_argument("files", type=Path, nargs="+")
-    mode.add_argument("--margin", type=float, default=0.01)
+    mode.add_argument("file", type=Path)
+    mode.add_argument("--margin", type=float, default=0.02)
     options = parser.parse_args()
     {"prepare": prepare, "measure": measure, "write": write}[options.mode](options)
 

@@ -185,8 +185,19 @@ static void makeTmemForward(const ForwardProblem &problem, const TargetInfo &tar
 // Results in registers
 //===----------------------------------------------------------------------===//
 
-static std::vector<Home> makeRegisterHomes(const ForwardVariant &variant) {
-  return {inMemory("load_q", std::nullopt, "q", HomeSpace::Smem, "q_mem"),
+/// Tiles that are so short that what stands before and after the loop of each is worth more than
+/// what equal tiles at a fixed stride lose. A mask whose tiles see few blocks makes nearly all of
+/// them equally long. Measured on an H200 (docs/Performance.md): resident CTAs gain up to 36
+/// blocks and lose from 54 on.
+static bool hasShortTiles(const ForwardProblem &problem, const Schedule &plan) {
+  constexpr int64_t mostBlocks = 40;
+  return problem.span && *problem.span < mostBlocks * plan.tileColumns - plan.ctaRows();
+}
+
+static std::vector<Home> makeRegisterHomes(const ForwardVariant &variant, bool resident) {
+  // A resident CTA loads the next tile's q while o of the last still lies over its own.
+  const int64_t querySlots = resident && !variant.outputOverQuery ? 2 : 1;
+  return {inMemory("load_q", std::nullopt, "q", HomeSpace::Smem, "q_mem", querySlots),
           inMemory("load_k", std::nullopt, "k", HomeSpace::Smem, "k_mem", variant.ringSlots),
           inMemory("load_v", std::nullopt, "v", HomeSpace::Smem, "v_mem", variant.ringSlots),
           inRegisters("qk", std::nullopt), inRegisters("softmax", 0),
@@ -231,8 +242,14 @@ static void addRegisterRoles(const TargetInfo &target, Schedule &plan) {
                 Role{"load", {"load_q", "load_k", "load_v"}, 1, 1, 0, load}};
 }
 
-static void makeRegisterForward(const TargetInfo &target, const ForwardVariant &variant,
-                                Schedule &plan) {
+static void makeRegisterForward(const ForwardProblem &problem, const TargetInfo &target,
+                                const ForwardVariant &variant, Schedule &plan) {
+  if (plan.isOpen(Clause::Work)) {
+    // Measured on an H200: one CTA per tile beats a resident grid (docs/Targets.md).
+    const bool resident = hasShortTiles(problem, plan);
+    plan.work = resident ? WorkKind::StaticPersistent : WorkKind::OnePerCluster;
+    plan.workOrder = resident ? WorkOrder::InOrder : plan.workOrder;
+  }
   if (plan.isOpen(Clause::Order)) {
     orderRegisters(plan);
   }
@@ -240,7 +257,7 @@ static void makeRegisterForward(const TargetInfo &target, const ForwardVariant &
     addRegisterRoles(target, plan);
   }
   if (plan.isOpen(Clause::Homes)) {
-    plan.homes = makeRegisterHomes(variant);
+    plan.homes = makeRegisterHomes(variant, plan.work == WorkKind::StaticPersistent);
   }
   if (plan.isOpen(Clause::Grain)) {
     auto returnSlots = [&](llvm::StringRef channel, ArrivalGrain grain) {
@@ -255,10 +272,6 @@ static void makeRegisterForward(const TargetInfo &target, const ForwardVariant &
   const Role *products = plan.findRoleOf("qk");
   if (plan.isOpen(Clause::Turn) && products && products->replicas > 1 && products->runs("pv")) {
     plan.turn = {"qk", "pv"};
-  }
-  if (plan.isOpen(Clause::Work)) {
-    // Measured on an H200: one CTA per tile beats a resident grid (docs/Targets.md).
-    plan.work = WorkKind::OnePerCluster;
   }
 }
 
@@ -277,7 +290,7 @@ Schedule fa4::makeForward(const ForwardProblem &problem, const TargetInfo &targe
   if (target.hasTensorMemory()) {
     makeTmemForward(problem, target, variant, plan);
   } else {
-    makeRegisterForward(target, variant, plan);
+    makeRegisterForward(problem, target, variant, plan);
   }
   if (plan.isOpen(Clause::Roles) && plan.ctas == 2) { // F2: one CTA of a pair issues for both
     for (Role &role : plan.roles) {

@@ -23,7 +23,8 @@ struct ForwardVariant {
   TileChoice tile;
   /// Slots of the K/V ring (of each ring where K and V have their own).
   int64_t ringSlots = 2;
-  /// o is staged in q's memory.
+  /// o is staged in q's only memory; where each warpgroup stages it there anyway, q has no
+  /// second slot.
   bool outputOverQuery = false;
 };
 

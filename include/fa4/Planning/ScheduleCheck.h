@@ -16,6 +16,7 @@
 #include "fa4/Target/TargetInfo.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace fa4 {
@@ -27,6 +28,8 @@ struct ForwardProblem {
   int64_t elementBytes = 2;
   /// Masks make tiles of different length.
   bool unevenTiles = false;
+  /// Keys that a row sees at most, where masks bound both sides of it.
+  std::optional<int64_t> span = std::nullopt;
   /// Regions that compute on each score before the softmax.
   int64_t scoreEdits = 0;
   /// Kinds of things that are read from memory for each score.

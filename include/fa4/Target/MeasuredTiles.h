@@ -23,8 +23,7 @@ struct MeasuredTile {
 };
 
 /// The fastest tile of forward attention without edits of scores, for equal padded head
-/// dims of q, k and v, on tiles of equal or unequal length; none where no tile was faster
-/// than the planner's own.
+/// dims of q, k and v, on tiles of equal or unequal length; none of what was not measured.
 std::optional<MeasuredTile> lookupMeasuredTile(const TargetInfo &target, int64_t headDim,
                                                bool unevenTiles);
 

@@ -13,6 +13,7 @@
 
 #include "gtest/gtest.h"
 
+#include <limits>
 #include <random>
 
 using namespace fa4;
@@ -167,7 +168,8 @@ TEST(ScheduleSelection, AWishForTheChosenTileIsNoWish) {
         Schedule wish = wishFor(chosen);
         completeForward(problem, target, wish);
         EXPECT_TRUE(wish == chosen) << chip << " " << dim;
-        // Asking for what would be chosen anyway, or for another scheduler, changes no more.
+        // Asking for what would be chosen anyway, or for another scheduler, changes no more, but
+        // that without tensor memory a resident CTA has two slots for q, if they fit.
         wish = wishFor(chosen);
         wish.work = WorkKind::StaticPersistent;
         state(wish, Clause::Work);
@@ -175,10 +177,30 @@ TEST(ScheduleSelection, AWishForTheChosenTileIsNoWish) {
         Schedule expected = chosen;
         expected.work = WorkKind::StaticPersistent;
         expected.workOrder = WorkOrder::InOrder;
+        if (!target.hasTensorMemory()) {
+          EXPECT_EQ(wish.findHome("load_q", std::nullopt)->slots, dim == 256 ? 1 : 2);
+          expected.homes = wish.homes;
+        }
         EXPECT_TRUE(wish == expected) << chip << " " << dim;
       }
     }
   }
+}
+
+TEST(ScheduleSelection, ShortTilesShareAResidentCta) {
+  const TargetInfo &target = *lookupTarget("sm_90a");
+  auto workOf = [&](std::optional<int64_t> span) {
+    ForwardProblem problem = {64, 64, 2, /*unevenTiles=*/true};
+    problem.span = span;
+    const Schedule plan = selectOrDie(problem, target).schedule;
+    EXPECT_EQ(plan.workOrder == WorkOrder::InOrder, plan.work == WorkKind::StaticPersistent);
+    return plan.work;
+  };
+  EXPECT_EQ(workOf(std::nullopt), WorkKind::OnePerCluster); // causal alone
+  EXPECT_EQ(workOf(0), WorkKind::StaticPersistent);
+  EXPECT_EQ(workOf(2048), WorkKind::StaticPersistent);
+  EXPECT_EQ(workOf(4096), WorkKind::OnePerCluster);
+  EXPECT_EQ(workOf(std::numeric_limits<int64_t>::max()), WorkKind::OnePerCluster);
 }
 
 TEST(ScheduleSelection, NothingIsPlannedAgainstAWish) {

@@ -13,6 +13,7 @@
 #include "fa4/Dialect/Attn/Transforms/Passes.h"
 #include "fa4/Planning/ScheduleSelection.h"
 #include "mlir/IR/Remarks.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <cmath>
 
@@ -25,6 +26,31 @@ using namespace mlir;
 using namespace fa4;
 using namespace fa4::attn;
 
+/// Keys that a row sees at most under the op's windows; none if a side has no bound. Which
+/// alignment the bounds count from is not asked: one that is far off only costs time.
+static std::optional<int64_t> findSpan(ForwardOp op) {
+  std::optional<int64_t> left, right;
+  auto bound = [](std::optional<int64_t> &side, std::optional<int64_t> keys) {
+    if (keys && (!side || *keys < *side)) {
+      side = keys;
+    }
+  };
+  for (AttnMaskInterface mask : op.getMaskList()) {
+    if (auto window = dyn_cast<WindowAttr>(mask)) {
+      bound(left, window.getLeft());
+      bound(right, window.getRight());
+    } else if (isa<CausalAttr>(mask)) {
+      bound(right, 0);
+    }
+  }
+  int64_t span = 0;
+  if (!left || !right || llvm::AddOverflow(*left, *right, span) ||
+      llvm::AddOverflow(span, int64_t(1), span)) {
+    return std::nullopt;
+  }
+  return std::max<int64_t>(span, 0);
+}
+
 static ForwardProblem makeProblem(ForwardOp op) {
   ForwardProblem problem;
   problem.queryKeyDim = op.getQueryKeyDim();
@@ -32,6 +58,8 @@ static ForwardProblem makeProblem(ForwardOp op) {
   problem.elementBytes = cast<ShapedType>(op.getQ().getType()).getElementTypeBitWidth() / 8;
   problem.unevenTiles = !op.getMaskList().empty() || op.getQueryDocuments() ||
                         op.getTensorDims().batch == std::nullopt;
+  // Packed sequences end anywhere: their tiles are of any length.
+  problem.span = op.getTensorDims().batch ? findSpan(op) : std::nullopt;
   problem.scoreEdits = (op.hasScoreRegion() ? 1 : 0) + (op.hasPredicateRegion() ? 1 : 0);
   auto isTensor = [](Value captured) { return isa<ShapedType>(captured.getType()); };
   problem.readsPerScore = (op.getQueryDocuments() ? 1 : 0) +

@@ -18,11 +18,11 @@
 
 #include "CaseData.h"
 #include "CasePlan.h"
+#include "Comparison.h"
 #include "CoveringArray.h"
 #include "DeviceProgram.h"
 #include "Differences.h"
 #include "KernelCost.h"
-#include "Terms.h"
 
 #include "fa4/Dialect/FA4/IR/FA4Attributes.h"
 #include "fa4/Driver/HostProgram.h"
@@ -39,7 +39,6 @@
 
 #include <atomic>
 #include <chrono>
-#include <cmath>
 #include <fstream>
 #include <mutex>
 #include <thread>
@@ -232,25 +231,6 @@ llvm::Error Judge::prepare(const Case &point) {
   return compile(*planned);
 }
 
-/// The worst element of an array beside the reference, with what each may be off.
-static std::string describeWorst(llvm::StringRef name, const HostArray &here,
-                                 const HostArray &simulated, const CaseDifference &difference,
-                                 double exact, double bound, const std::string &terms) {
-  const Difference &plain = difference.plain;
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  auto use = [&](double value) { return std::fabs(value - exact) / bound; };
-  double x = here.get(plain.worst), y = simulated.get(plain.worst);
-  os << "\n       " << name << '[';
-  llvm::interleaveComma(plain.worst, os);
-  os << llvm::format("] %.9g, simulator %.9g, exact %.9g; errors by allowance %.3g and %.3g; ", x,
-                     y, exact, use(x), use(y))
-     << terms
-     << llvm::format("; %.1f ulp, all elements %.2f of their terms", plain.units,
-                     difference.ofTerms.units);
-  return text;
-}
-
 llvm::Error Judge::compare(const Case &point, const Entry &entry,
                            llvm::ArrayRef<Argument> arguments, double outputBound) {
   std::vector<Argument> again = matrix::makeArguments(point, entry);
@@ -262,39 +242,19 @@ llvm::Error Judge::compare(const Case &point, const Entry &entry,
   if (llvm::Error error = simulated->run(again, options)) {
     return error;
   }
-  const HostArray &o = *entry.findOutput("o", arguments, {});
-  const HostArray &lse = *entry.findOutput("lse", arguments, {});
-  const HostArray &otherO = *entry.findOutput("o", again, {});
-  const HostArray &otherLse = *entry.findOutput("lse", again, {});
-  CaseDifference ofOutput, ofLogits;
-  ofOutput.plain = ofOutput.ofTerms = findDifference(o, otherO);
-  ofLogits.plain = ofLogits.ofTerms = findDifference(lse, otherLse);
-  std::string text = describe(point);
-  if (std::max(ofOutput.plain.units, ofLogits.plain.units) > kUnitsOfFunctions) {
-    llvm::Expected<Terms> terms = Terms::create(
-        findForward(*module), [&](mlir::Value operand) { return entry.bind(operand, again); });
-    if (!terms) {
-      return terms.takeError();
-    }
-    using Index = llvm::ArrayRef<int64_t>;
-    ofOutput.ofTerms =
-        findDifference(o, otherO, [&](Index index) { return terms->ofOutput(index); });
-    ofLogits.ofTerms =
-        findDifference(lse, otherLse, [&](Index index) { return terms->ofLse(index); });
-    if (ofOutput.plain.others) {
-      Index worst = ofOutput.plain.worst;
-      text += describeWorst("o", o, otherO, ofOutput, terms->exactOutput(worst), outputBound,
-                            "sum of |p v| " + std::to_string(terms->ofOutput(worst)));
-    }
-    if (ofLogits.plain.others) {
-      Index worst = ofLogits.plain.worst;
-      double exact = terms->exactLse(worst);
-      text += describeWorst("lse", lse, otherLse, ofLogits, exact, ref::lseBound(exact, {}),
-                            "terms " + std::to_string(terms->ofLse(worst)) + ", of scores " +
-                                std::to_string(terms->ofScores(worst)));
-    }
+  auto results = [&](llvm::ArrayRef<Argument> run) {
+    return Outputs{*entry.findOutput("o", run, {}), *entry.findOutput("lse", run, {})};
+  };
+  llvm::Expected<Comparison> comparison =
+      compareOutputs(results(arguments), results(again), outputBound, [&] {
+        return Terms::create(findForward(*module),
+                             [&](mlir::Value operand) { return entry.bind(operand, again); });
+      });
+  if (!comparison) {
+    return comparison.takeError();
   }
-  differences.add(ofOutput, ofLogits, verbose ? text : "");
+  differences.add(comparison->output, comparison->logits,
+                  verbose ? describe(point) + comparison->worst : "");
   return llvm::Error::success();
 }
 
