@@ -22,10 +22,15 @@ struct HandKernel {
   explicit HandKernel(const std::string &name)
       : parsed(readHandText(name)), model(ProtocolModel::create(parsed.first<KernelOp>())) {}
 
+  template <typename OpTy>
+  OpTy lookup(llvm::StringRef name) {
+    return model->lookup<OpTy>(mlir::StringAttr::get(model->kernel.getContext(), name));
+  }
+
   /// Waits in the tile loop of `role` for the barrier or channel called `name`.
   std::vector<mlir::Operation *> waits(llvm::StringRef role, llvm::StringRef name) {
     std::vector<mlir::Operation *> found;
-    model->lookup<RoleOp>(role).walk([&](BarrierWaitOp wait) {
+    lookup<RoleOp>(role).walk([&](BarrierWaitOp wait) {
       // Those after the tile loop only keep the CTA alive.
       if (wait.getBarrier() == name && wait->getParentOp() != wait->getParentOfType<RoleOp>()) {
         found.push_back(wait);
@@ -86,7 +91,7 @@ TEST(ProtocolGraphTest, ProductsOfPAreReportedByTheNextS) {
   HandKernel kernel("forward-sm100-t2.mlir");
   auto graph = ProtocolGraph::build(*kernel.model, {TileNumbers{0, 0, 0, 0, 0, 0, 3, 1}});
   ASSERT_TRUE(mlir::succeeded(graph));
-  BarrierOp barrier = kernel.model->lookup<BarrierOp>("pa.full");
+  BarrierOp barrier = kernel.lookup<BarrierOp>("pa.full");
   llvm::SmallVector<unsigned> elements = graph->objectsOf(barrier);
   ASSERT_EQ(elements.size(), 2U);
   EXPECT_TRUE(graph->hasNoEarlyArrival({elements[0]}));

@@ -31,6 +31,9 @@ private:
     unsigned object;
   };
   std::optional<Half> half(Operation *op, ChannelOp channel, int64_t element, bool full);
+  /// Whether there is one of `channel` per CTA, as between roles of both CTAs, and not one
+  /// of the pair.
+  bool isPerCta(ChannelOp channel);
   template <typename OpTy>
   void start(OpTy op, bool producer);
   void finish(Operation *op, Value token, OperandRange after, bool afterAll, bool full);
@@ -49,6 +52,7 @@ private:
   /// Acquires and waits, commits by (actor, object).
   llvm::DenseMap<std::pair<unsigned, unsigned>, int64_t> taken;
   llvm::DenseMap<std::pair<unsigned, unsigned>, int64_t> committed;
+  llvm::DenseMap<Operation *, bool> perCtaChannels;
 };
 
 } // namespace
@@ -66,6 +70,19 @@ static bool isTied(EndAttr end, int64_t replica, int64_t element, int64_t family
   return false;
 }
 
+bool ChannelUnroller::isPerCta(ChannelOp channel) {
+  auto [entry, added] = perCtaChannels.insert({channel, true});
+  if (added) {
+    for (ArrayAttr ends : {channel.getFrom(), channel.getTo()}) {
+      for (auto end : ends.getAsRange<EndAttr>()) {
+        auto role = model.lookup<RoleOp>(end.getRole());
+        entry->second &= role && role.getCtas() == Ctas::Both;
+      }
+    }
+  }
+  return entry->second;
+}
+
 std::optional<ChannelUnroller::Half> ChannelUnroller::half(Operation *op, ChannelOp channel,
                                                            int64_t element, bool full) {
   auto family = static_cast<int64_t>(channel.getFamily());
@@ -77,14 +94,7 @@ std::optional<ChannelUnroller::Half> ChannelUnroller::half(Operation *op, Channe
     failed = true;
     return std::nullopt;
   }
-  // Between roles of both CTAs there is a channel per CTA, else one of the pair.
-  bool perCta = true;
-  for (bool producer : {true, false}) {
-    for (auto end : (producer ? channel.getFrom() : channel.getTo()).getAsRange<EndAttr>()) {
-      auto role = model.lookup<RoleOp>(end.getRole().getValue());
-      perCta &= role && role.getCtas() == Ctas::Both;
-    }
-  }
+  bool perCta = isPerCta(channel);
   int64_t cta = perCta ? actor().cta : 0;
   auto kind = full ? ProtocolObject::Kind::Full : ProtocolObject::Kind::Empty;
   unsigned index = object(kind, channel, element, 0, cta, 0);
@@ -108,7 +118,7 @@ std::optional<ChannelUnroller::Half> ChannelUnroller::half(Operation *op, Channe
 
 template <typename OpTy>
 void ChannelUnroller::start(OpTy op, bool producer) {
-  auto channel = model.lookup<ChannelOp>(op.getChannel());
+  auto channel = model.lookup<ChannelOp>(op.getChannelAttr());
   int64_t element = op.getStaticElementAttr() ? op.getStaticElementAttr().getInt()
                     : op.getElement() ? require(op, op.getElement(), "an element of a channel")
                                       : 0;
@@ -180,7 +190,7 @@ void ChannelUnroller::finish(Operation *op, Value token, OperandRange after, boo
 }
 
 void ChannelUnroller::settle(SettleOp op) {
-  auto channel = model.lookup<ChannelOp>(op.getChannel());
+  auto channel = model.lookup<ChannelOp>(op.getChannelAttr());
   int64_t element = op.getStaticElementAttr() ? op.getStaticElementAttr().getInt()
                     : op.getElement() ? require(op, op.getElement(), "an element of a channel")
                                       : 0;

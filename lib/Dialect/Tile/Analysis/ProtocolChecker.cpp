@@ -89,8 +89,12 @@ bool ProtocolChecker::isReady(const ProtocolEvent &event) const {
 
 ProtocolChecker::PhaseState &ProtocolChecker::phaseState(int32_t object, int32_t phase) {
   PhaseState &state = phases[object][phase];
-  if (!state.message) {
-    state.message = std::make_unique<Knowledge>(layout.size());
+  if (!state.message && spareMessages.empty()) {
+    state.message = std::make_unique<Knowledge>(kNumCarried, layout.size());
+  } else if (!state.message) {
+    state.message = std::move(spareMessages.back());
+    spareMessages.pop_back();
+    state.message->clear();
   }
   return state;
 }
@@ -143,7 +147,7 @@ void ProtocolChecker::step(EventId id) {
 // Arrivals and waits
 //===----------------------------------------------------------------------===//
 
-bool ProtocolChecker::arrivalKnown(EventId arrival, const Clock &time) const {
+bool ProtocolChecker::arrivalKnown(EventId arrival, ClockRef time) const {
   const ProtocolEvent &event = graph.events[arrival];
   if (event.kind == EventKind::Arrive) {
     return times[arrival] != 0 && time[layout.program(event.actor)] >= times[arrival];
@@ -174,9 +178,11 @@ void ProtocolChecker::doWait(EventId id, Actor &actor) {
       addPair(arrival, id);
     }
   }
-  Knowledge &message = *phaseState(event.object, event.phase).message;
-  for (Known kind : {Known::Time, Known::Generic, Known::Async, Known::Imported}) {
-    join(actor.known[kind], message[kind]);
+  PhaseState &state = phaseState(event.object, event.phase);
+  actor.known.join(*state.message, kNumCarried);
+  // Arrivals come before waits, so the last wait is the last to ask.
+  if (++state.waited == object.phases[event.phase].waits.size()) {
+    spareMessages.push_back(std::move(state.message));
   }
   if (enginePhases[event.object] != 0) {
     for (Known kind : {Known::Time, Known::Generic, Known::Async}) {
@@ -189,9 +195,7 @@ void ProtocolChecker::doArrive(EventId id, Actor &actor) {
   const ProtocolEvent &event = graph.events[id];
   checkSeen(id, actor.known[Known::Time]);
   PhaseState &state = phaseState(event.object, event.phase);
-  for (Known kind : {Known::Time, Known::Generic, Known::Async}) {
-    join((*state.message)[kind], actor.known[kind]);
-  }
+  state.message->join(actor.known, static_cast<unsigned>(Known::Imported));
   join((*state.message)[Known::Imported], actor.known[Known::Exported]);
   ++state.arrived;
   checkParity(event);
@@ -199,7 +203,7 @@ void ProtocolChecker::doArrive(EventId id, Actor &actor) {
 
 void ProtocolChecker::doCommit(EventId id, Actor &actor) {
   const ProtocolEvent &event = graph.events[id];
-  Clock time = actor.known[Known::Time];
+  Clock time = actor.known[Known::Time].vec();
   if (event.stream >= 0) {
     raise(time[layout.stream(event.stream)], event.order);
   }
@@ -301,18 +305,18 @@ Stamp ProtocolChecker::endOf(EventId id, const MemoryAccess &access, const Actor
 }
 
 void ProtocolChecker::doOptionalAccesses(EventId id, Actor &actor) {
-  Clock &ordered = actor.known[Known::Tmem], &exported = actor.known[Known::Exported];
+  MutableClock ordered = actor.known[Known::Tmem], exported = actor.known[Known::Exported];
   uint32_t stores = layout.stores(graph.events[id].actor), earlier = actor.stores;
   // Its own `after` and `before` serve the access alone: what they would pass on besides
   // is not passed on where it does not happen.
-  Clock outside = ordered;
+  Clock outside = ordered.vec();
   join(ordered, actor.known[Known::Imported]);
   doAccesses(id, actor);
-  ordered = std::move(outside);
-  for (Clock *clock : {&ordered, &exported}) {
+  llvm::copy(outside, ordered.begin());
+  for (MutableClock clock : {ordered, exported}) {
     // Earlier stores that nobody waited for are not covered either.
-    if ((*clock)[stores] >= earlier) {
-      (*clock)[stores] = actor.stores;
+    if (clock[stores] >= earlier) {
+      clock[stores] = actor.stores;
     }
   }
 }
@@ -344,8 +348,8 @@ void ProtocolChecker::doAccesses(EventId id, Actor &actor) {
   }
   if (event.kind == EventKind::Issue && event.stream >= 0 &&
       graph.streams[event.stream].kind == ProtocolStream::Kind::Mma) {
-    actor.startAsync = actor.known[Known::Async];
-    actor.startTmem = actor.known[Known::Tmem];
+    llvm::copy(actor.known[Known::Async], actor.startAsync.begin());
+    llvm::copy(actor.known[Known::Tmem], actor.startTmem.begin());
   }
 }
 

@@ -30,9 +30,10 @@ private:
   struct PhaseState {
     std::unique_ptr<Knowledge> message;
     unsigned arrived = 0;
+    unsigned waited = 0;
   };
   struct Actor {
-    explicit Actor(size_t size) : known(size), startAsync(size, 0), startTmem(size, 0) {}
+    explicit Actor(size_t size) : known(kNumKnown, size), startAsync(size, 0), startTmem(size, 0) {}
     Knowledge known;
     /// What the last product that was issued was ordered after.
     Clock startAsync;
@@ -58,7 +59,7 @@ private:
   void checkPair(const CellAccess &before, const CellAccess &after, bool adjacent,
                  const Actor &actor);
   void checkFree(const CellAccess &before, EventId id, const Actor &actor);
-  void checkSeen(EventId id, const Clock &time);
+  void checkSeen(EventId id, ClockRef time);
   void addPair(EventId first, EventId second) {
     if (wantsPairs) {
       result.pairs.push_back({first, second});
@@ -81,7 +82,7 @@ private:
                           ProtocolFinding::Kind kind = ProtocolFinding::Kind::Other);
   void note(ProtocolFinding &finding, EventId id, const llvm::Twine &text);
   std::string accessText(const CellAccess &access) const;
-  bool arrivalKnown(EventId arrival, const Clock &time) const;
+  bool arrivalKnown(EventId arrival, ClockRef time) const;
 
   const ProtocolGraph &graph;
   const bool wantsPairs;
@@ -90,6 +91,8 @@ private:
   ProtocolMemory memory;
   std::vector<Actor> actors;
   std::vector<std::vector<PhaseState>> phases;
+  /// Messages that all waits of their phases have read.
+  std::vector<std::unique_ptr<Knowledge>> spareMessages;
   /// Waits for the phase before the first, which pass at once.
   std::vector<llvm::SmallVector<EventId, 2>> initialWaits;
   /// Phases of each object at which engines arrive, plus one.

@@ -15,7 +15,8 @@
 
 #include "fa4/Dialect/Tile/Analysis/ProtocolGraph.h"
 
-#include <array>
+#include <algorithm>
+#include <vector>
 
 namespace fa4::tile {
 
@@ -25,15 +26,19 @@ enum class Known : uint8_t {
   Time,     // has happened
   Generic,  // is visible to ordinary accesses
   Async,    // is visible to the async proxy: copies and operands of products
+  Imported, // passed on by arrivals, of use after the next `after`
   Tmem,     // orders the next access to tensor memory
-  Exported, // what later arrivals pass on of tensor memory
-  Imported  // passed on by arrivals, of use after the next `after`
+  Exported  // what later arrivals pass on of tensor memory
 };
 constexpr unsigned kNumKnown = 6;
+/// Those that messages carry come first.
+constexpr unsigned kNumCarried = 4;
 
 using Clock = std::vector<uint32_t>;
+using ClockRef = llvm::ArrayRef<uint32_t>;
+using MutableClock = llvm::MutableArrayRef<uint32_t>;
 
-inline void join(Clock &into, const Clock &from) {
+inline void join(MutableClock into, ClockRef from) {
   for (size_t k = 0; k < into.size(); ++k) {
     into[k] = into[k] < from[k] ? from[k] : into[k];
   }
@@ -41,11 +46,26 @@ inline void join(Clock &into, const Clock &from) {
 
 inline void raise(uint32_t &entry, uint32_t to) { entry = entry < to ? to : entry; }
 
-struct Knowledge {
-  explicit Knowledge(size_t size) { sets.fill(Clock(size, 0)); }
-  Clock &operator[](Known kind) { return sets[static_cast<unsigned>(kind)]; }
-  const Clock &operator[](Known kind) const { return sets[static_cast<unsigned>(kind)]; }
-  std::array<Clock, kNumKnown> sets;
+/// A clock of each of the first kinds, one behind the other.
+class Knowledge {
+public:
+  Knowledge(unsigned kinds, size_t size) : size(size), numbers(kinds * size, 0) {}
+  MutableClock operator[](Known kind) {
+    return MutableClock(numbers).slice(static_cast<unsigned>(kind) * size, size);
+  }
+  ClockRef operator[](Known kind) const {
+    return ClockRef(numbers).slice(static_cast<unsigned>(kind) * size, size);
+  }
+  void clear() { std::fill(numbers.begin(), numbers.end(), 0); }
+  /// Of the first `kinds`.
+  void join(const Knowledge &other, unsigned kinds) {
+    tile::join(MutableClock(numbers).take_front(kinds * size),
+               ClockRef(other.numbers).take_front(kinds * size));
+  }
+
+private:
+  size_t size;
+  Clock numbers;
 };
 
 /// When an access ends: component and number in it.

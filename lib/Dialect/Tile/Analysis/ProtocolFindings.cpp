@@ -161,7 +161,7 @@ void ProtocolChecker::checkCounts() {
   }
 }
 
-void ProtocolChecker::checkSeen(EventId id, const Clock &time) {
+void ProtocolChecker::checkSeen(EventId id, ClockRef time) {
   const ProtocolEvent &event = graph.events[id];
   const ProtocolObject &object = graph.objects[event.object];
   bool counted =

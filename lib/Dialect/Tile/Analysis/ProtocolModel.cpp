@@ -64,7 +64,7 @@ bool ProtocolModel::addActors() {
   }
   // Tensor memory of the other CTA is freed by the warp of a role that does not run there.
   kernel.walk([&](TmemFreeOp free) {
-    auto role = lookup<RoleOp>(free.getRole());
+    auto role = lookup<RoleOp>(free.getRoleAttr());
     if (role && ctas == 2 && role.getCtas() != Ctas::Both) {
       actors.push_back({role, 0, 1, 0, /*onlyFrees=*/true});
     }
@@ -246,7 +246,7 @@ std::unique_ptr<ProtocolModel> ProtocolModel::create(KernelOp kernel) {
   model->kernel = kernel;
   for (Operation &op : kernel.getBody().front()) {
     if (auto symbol = dyn_cast<SymbolOpInterface>(op)) {
-      model->symbols[symbol.getName()] = &op;
+      model->symbols[symbol.getNameAttr()] = &op;
     }
     model->placed |= isa<PlacedAllocOp, BarrierOp, NamedBarrierOp>(op);
   }
@@ -254,7 +254,7 @@ std::unique_ptr<ProtocolModel> ProtocolModel::create(KernelOp kernel) {
     auto channel = isa<AcquireOp, WaitOp, SettleOp>(op)
                        ? op->getAttrOfType<FlatSymbolRefAttr>("channel")
                        : FlatSymbolRefAttr();
-    if (channel && !model->lookup<ChannelOp>(channel.getValue())) {
+    if (channel && !model->lookup<ChannelOp>(channel)) {
       op->emitOpError() << "expected " << channel << " to be a channel of the kernel, but got none";
       return WalkResult::interrupt();
     }

@@ -46,7 +46,8 @@ private:
 
   int64_t elementOf(Operation *op, Value element, IntegerAttr fixed);
   std::optional<unsigned> barrierAt(Operation *op, const Use &use, int64_t cta);
-  std::optional<unsigned> namedAt(Operation *op, StringRef name, Value element, IntegerAttr fixed);
+  std::optional<unsigned> namedAt(Operation *op, FlatSymbolRefAttr name, Value element,
+                                  IntegerAttr fixed);
   bool isSkipped(Operation *op, Value when);
   /// The access of a warp to its rows of a place, or of an engine to all of it.
   void access(EventId event, const Place &place, int64_t cta, bool reads, bool writes, bool engine,
@@ -58,8 +59,8 @@ private:
   void visitCommit(BarrierCommitOp commit);
   void meet(Operation *op, unsigned object, int64_t weight, bool waits);
   void visitFree(TmemFreeOp free);
-  void visitNamed(Operation *op, StringRef name, Value element, IntegerAttr fixed, Value when,
-                  bool waits);
+  void visitNamed(Operation *op, FlatSymbolRefAttr name, Value element, IntegerAttr fixed,
+                  Value when, bool waits);
   /// Done of a copy, which brings the bytes of `view` to the barrier.
   void finishCopy(Operation *op, EventId issue, const Use &use, int64_t cta,
                   FlatSymbolRefAttr view);
@@ -98,7 +99,7 @@ int64_t PlacedUnroller::elementOf(Operation *op, Value element, IntegerAttr fixe
 }
 
 std::optional<unsigned> PlacedUnroller::barrierAt(Operation *op, const Use &use, int64_t cta) {
-  auto barrier = model.lookup<BarrierOp>(use.barrier.getValue());
+  auto barrier = model.lookup<BarrierOp>(use.barrier);
   if (!barrier) {
     op->emitOpError() << "expected a barrier of the kernel, but got '" << use.barrier << "'";
     failed = true;
@@ -121,11 +122,11 @@ std::optional<unsigned> PlacedUnroller::barrierAt(Operation *op, const Use &use,
                 static_cast<int64_t>(barrier.getCount()));
 }
 
-std::optional<unsigned> PlacedUnroller::namedAt(Operation *op, StringRef name, Value element,
-                                                IntegerAttr fixed) {
+std::optional<unsigned> PlacedUnroller::namedAt(Operation *op, FlatSymbolRefAttr name,
+                                                Value element, IntegerAttr fixed) {
   auto barrier = model.lookup<NamedBarrierOp>(name);
   if (!barrier) {
-    op->emitOpError() << "expected a named barrier of the kernel, but got '@" << name << "'";
+    op->emitOpError() << "expected a named barrier of the kernel, but got '" << name << "'";
     failed = true;
     return std::nullopt;
   }
@@ -241,8 +242,8 @@ void PlacedUnroller::meet(Operation *op, unsigned object, int64_t weight, bool w
   }
 }
 
-void PlacedUnroller::visitNamed(Operation *op, StringRef name, Value element, IntegerAttr fixed,
-                                Value when, bool waits) {
+void PlacedUnroller::visitNamed(Operation *op, FlatSymbolRefAttr name, Value element,
+                                IntegerAttr fixed, Value when, bool waits) {
   if (isSkipped(op, when)) {
     return;
   }
@@ -275,7 +276,7 @@ void PlacedUnroller::finishCopy(Operation *op, EventId issue, const Use &use, in
   EventId done = addEngineEvent(op, EventKind::Done, issue);
   graph.events[done].order = graph.events[issue].order = 0;
   arrive(done, *barrier, phase, 0);
-  phaseOf(*barrier, phase).brought += model.lookup<ViewOp>(view.getValue()).getBytes();
+  phaseOf(*barrier, phase).brought += model.lookup<ViewOp>(view).getBytes();
 }
 
 void PlacedUnroller::visitMma(IssueMmaOp mma) {
@@ -375,10 +376,10 @@ void PlacedUnroller::visit(Operation *op) {
   } else if (auto commit = dyn_cast<BarrierCommitOp>(op)) {
     visitCommit(commit);
   } else if (auto arrive = dyn_cast<NamedArriveOp>(op)) {
-    visitNamed(op, arrive.getBarrier(), arrive.getElement(), arrive.getStaticElementAttr(),
+    visitNamed(op, arrive.getBarrierAttr(), arrive.getElement(), arrive.getStaticElementAttr(),
                arrive.getWhen(), false);
   } else if (auto sync = dyn_cast<NamedSyncOp>(op)) {
-    visitNamed(op, sync.getBarrier(), sync.getElement(), sync.getStaticElementAttr(),
+    visitNamed(op, sync.getBarrierAttr(), sync.getElement(), sync.getStaticElementAttr(),
                sync.getWhen(), true);
   } else if (isa<RoleSyncOp>(op)) {
     int64_t warps = warpsOf(actor().role);
@@ -457,7 +458,7 @@ void PlacedUnroller::visitFree(TmemFreeOp free) {
       actor().replica != 0) {
     return;
   }
-  visitNamed(free, free.getAfter(), Value(), IntegerAttr(), Value(), true);
+  visitNamed(free, free.getAfterAttr(), Value(), IntegerAttr(), Value(), true);
   EventId event = addEvent(free, EventKind::Free);
   for (const ProtocolAlloc &alloc : model.allocs) {
     if (alloc.space != Space::Tmem) {

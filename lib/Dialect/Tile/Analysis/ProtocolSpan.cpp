@@ -12,6 +12,8 @@
 
 #include "fa4/Dialect/Tile/Analysis/ProtocolProof.h"
 
+#include "llvm/ADT/DenseSet.h"
+
 #include <algorithm>
 
 using namespace fa4::tile;
@@ -64,11 +66,14 @@ bool WindowPaths::exists(const ProtocolPair &pair, int32_t low, int32_t high) {
            event.tile <= std::max(first.tile, 0) + 1;
   };
   auto visit = [&](EventId from, EventId id) {
+    if (seenBy[id] == search) {
+      return false;
+    }
     const ProtocolEvent &event = graph.events[id];
     bool inside = isInside(event);
     bool outsideFrom = from != kNoEvent && !isInside(graph.events[from]);
     bool allowed = (inside && !outsideFrom) || (from != kNoEvent && goesOn(from, id, event));
-    if (seenBy[id] == search || !allowed) {
+    if (!allowed) {
       return false;
     }
     seenBy[id] = search;
@@ -92,7 +97,12 @@ bool WindowPaths::exists(const ProtocolPair &pair, int32_t low, int32_t high) {
 void CertificateReach::add(const ProtocolGraph &graph, llvm::ArrayRef<ProtocolPair> pairs) {
   WindowPaths paths(graph);
   int32_t trips = graph.tileBegin.back();
+  // Accesses to several cells, and waits on several warps, show one order more than once.
+  llvm::DenseSet<std::pair<EventId, EventId>> seen;
   for (const ProtocolPair &pair : pairs) {
+    if (!seen.insert({pair.first, pair.second}).second) {
+      continue;
+    }
     const ProtocolEvent &first = graph.events[pair.first];
     const ProtocolEvent &second = graph.events[pair.second];
     Reach &reach = reaches[first.op];

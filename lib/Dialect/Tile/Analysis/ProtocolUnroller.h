@@ -91,7 +91,8 @@ private:
   void copy(mlir::ValueRange from, mlir::ValueRange to);
 
   llvm::DenseMap<mlir::Value, ProtocolValue> values;
-  std::map<std::tuple<mlir::Operation *, int64_t, int64_t, int64_t, int>, unsigned> objectIndex;
+  llvm::DenseMap<std::tuple<mlir::Operation *, int64_t, int64_t, int64_t, int>, unsigned>
+      objectIndex;
   llvm::DenseMap<std::pair<unsigned, int>, unsigned> streamIndex;
 };
 

@@ -73,7 +73,7 @@ public:
   std::vector<ProtocolActor> actors;
   std::vector<ProtocolAlloc> allocs;
   unsigned numRegions = 0;
-  llvm::StringMap<mlir::Operation *> symbols;
+  llvm::DenseMap<mlir::StringAttr, mlir::Operation *> symbols;
   /// Numbers of the work's results that control flow around protocol ops uses.
   llvm::SetVector<unsigned> control;
   /// The ops of a block that matter, in order.
@@ -81,8 +81,12 @@ public:
 
   const TargetInfo &target() { return kernel.getTarget().getInfo(); }
   template <typename OpTy>
-  OpTy lookup(llvm::StringRef name) const {
+  OpTy lookup(mlir::StringAttr name) const {
     return llvm::dyn_cast_or_null<OpTy>(symbols.lookup(name));
+  }
+  template <typename OpTy>
+  OpTy lookup(mlir::FlatSymbolRefAttr name) const {
+    return lookup<OpTy>(name.getAttr());
   }
 
   /// The footprint of an access to `view` by the CTA of rank `cta`. With a spread
