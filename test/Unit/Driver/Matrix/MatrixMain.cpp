@@ -6,11 +6,12 @@
 //
 // `fa4-matrix` runs a covering array: every pair of levels in some case. With
 // --deep it walks the full product, in a fixed order that spreads, for a while;
-// the next call goes on from there; with --every-mask it runs all types x head dims x
-// masks, of the other factors what the seed draws. Each case is judged by R1, R2 and R7, and
-// must give equal bits for packed copies of its arrays (S2). The kernels are T0 on
-// the host, or with --target those of a chip: in the simulator, or with --gpu on this
-// machine's, --pairs with two CTAs to a tile; --compare-simulator counts what differs, and with
+// the next call goes on from there; with --every-mask it takes all types x head dims x
+// masks, of the other factors what the seed draws, at once or with --deep as far. Each case is
+// judged by R1, R2 and R7, and must give equal bits for packed copies of its arrays (S2). The
+// kernels are T0 on the host, or with --target those of a chip: in the simulator, or with --gpu on
+// this machine's, --pairs with two CTAs to a tile; --compare-simulator counts what differs, and
+// with
 // --verbose looks at the worst element beside the reference and the terms that it sums. With
 // --compile-only nothing runs: what each kernel takes to compile, and whether it spills.
 //
@@ -75,8 +76,9 @@ cl::opt<bool> compileOnly("compile-only",
                                    "ptxas are failures; times need --jobs=1"));
 cl::opt<std::string> ptxFolder("keep-ptx", cl::desc("With --compile-only: write each kernel's PTX"),
                                cl::value_desc("existing folder"));
-cl::opt<std::string> deepFile("deep", cl::desc("Walk the full product; progress and result file"),
-                              cl::value_desc("deep.csv"));
+cl::opt<std::string>
+    deepFile("deep", cl::desc("Walk the full product, or --every-mask; progress and result file"),
+             cl::value_desc("deep.csv"));
 cl::opt<std::string> commit("commit", cl::desc("What to write as commit (with --deep)"),
                             cl::init("unknown"));
 cl::opt<bool> everyMask("every-mask",
@@ -86,8 +88,15 @@ cl::opt<double> minutes("minutes", cl::desc("How long to walk (with --deep)"), c
 
 using Clock = std::chrono::steady_clock;
 
+/// Of a device's, each of which takes long to compile; on the host one compiles faster than
+/// most cases run.
+constexpr size_t kCasesPerKernel = 3;
+
 /// The `target` of our rows in deep.csv.
-std::string deepTarget() { return target == "cpu" ? "cpu-t0" : target + (onGpu ? "-gpu" : "-sim"); }
+std::string deepTarget() {
+  std::string name = target == "cpu" ? "cpu-t0" : target + (onGpu ? "-gpu" : "-sim");
+  return everyMask ? name + "-masks" : name;
+}
 
 Levels levelsOfTarget() {
   const TargetInfo *info = lookupTarget(target);
@@ -465,14 +474,19 @@ llvm::Error openGpu(runtime::cuda::Driver &driver,
 int runDeep(std::shared_ptr<const runtime::CudaDevice> device) {
   Runner runner(std::move(device));
   std::vector<std::string> lines = readResults(deepFile, runner);
+  const Levels levels = levelsOfTarget();
+  std::vector<Case> masks;
+  if (everyMask) {
+    masks = makeMaskProduct(levels, seed, kCasesPerKernel);
+  }
+  const uint64_t total = everyMask ? masks.size() : productSize(levels);
   auto end = Clock::now() + std::chrono::duration<double>(60.0 * minutes);
-  constexpr size_t chunk = 64;
+  constexpr size_t chunk = 20 * kCasesPerKernel;
   while (Clock::now() < end) {
     size_t done = runner.numPassed + runner.numFailed;
     std::vector<Case> cases;
-    for (size_t number = done; number < done + chunk && number < productSize(levelsOfTarget());
-         ++number) {
-      cases.push_back(productCase(levelsOfTarget(), seed, number));
+    for (size_t number = done; number < done + chunk && number < total; ++number) {
+      cases.push_back(everyMask ? masks[number] : productCase(levels, seed, number));
     }
     if (cases.empty()) {
       break;
@@ -480,19 +494,16 @@ int runDeep(std::shared_ptr<const runtime::CudaDevice> device) {
     runner.run(groupByKernel(cases, done));
     writeResults(deepFile, lines, runner);
   }
-  llvm::outs() << runner.numPassed + runner.numFailed << " of " << productSize(levelsOfTarget())
-               << " cases of the product so far\n"
+  const size_t done = runner.numPassed + runner.numFailed;
+  llvm::outs() << done << " of " << total << " cases so far, " << total - done << " left\n"
                << runner.numPassed << " passed, " << runner.numFailed << " failed\n";
   return runner.numFailed ? 1 : 0;
 }
 
 int runArray(std::shared_ptr<const runtime::CudaDevice> device) {
-  // On the host a kernel compiles faster than most cases run; for a device each takes
-  // seconds, and all pairs of masks and scores are 85 kernels anyway.
-  constexpr size_t casesPerKernel = 3;
-  std::vector<Case> cases = everyMask ? makeMaskProduct(levelsOfTarget(), seed, casesPerKernel)
+  std::vector<Case> cases = everyMask ? makeMaskProduct(levelsOfTarget(), seed, kCasesPerKernel)
                                       : makeCoveringArray(levelsOfTarget(), seed, minimum,
-                                                          target == "cpu" ? 0 : casesPerKernel);
+                                                          target == "cpu" ? 0 : kCasesPerKernel);
   llvm::outs() << cases.size() << " cases, " << countMissingPairs(levelsOfTarget(), cases)
                << " pairs of levels missing\n";
   size_t begin = std::min<size_t>(first, cases.size());
