@@ -189,235 +189,6 @@ static Value splat(ImplicitLocOpBuilder &b, double number, Value like) {
   return SplatOp::create(b, type, scalar);
 }
 
-/// Masks `scores` only if some key of the block is hidden from a row.
-static void maskUnlessWhole(ImplicitLocOpBuilder &b, MaskOp mask, Value whole) {
-  auto masked = scf::IfOp::create(b, mask.getType(), whole, /*withElseRegion=*/true);
-  mask.getResult().replaceAllUsesWith(masked.getResult(0));
-  b.setInsertionPointToStart(masked.thenBlock());
-  scf::YieldOp::create(b, mask.getScores());
-  b.setInsertionPointToStart(masked.elseBlock());
-  auto yield = scf::YieldOp::create(b, mask.getResult());
-  mask->moveBefore(yield);
-}
-
-namespace {
-/// Leaves out a block's products too, where a hidden block has only hidden ones before
-/// it, so that there is no product of an earlier block's probabilities to be done
-/// meanwhile. What is handed over, and when, stays.
-class StepSkipper {
-public:
-  explicit StepSkipper(ScoreChain chain)
-      : chain(chain), block(chain.mask->getBlock()),
-        loop(dyn_cast<scf::ForOp>(block->getParentOp())) {}
-
-  /// Whether that was possible; if not, the kernel means what it meant.
-  bool run();
-
-private:
-  IssueMmaOp findProduct();
-  bool hoistColumn(Operation *first);
-  bool findStep();
-  bool findResults();
-  bool isInStep(Value value) const { return inStep.contains(value.getDefiningOp()); }
-  /// Whether an op uses the block's probabilities only, and so can follow the branch.
-  bool canFollow(Operation *op);
-  bool isProbability(Value value) {
-    return value == chain.probabilities.getResult() ||
-           value == chain.statistic.getNextReference() || value == chain.statistic.getFactor();
-  }
-  /// Whether `value` is zero if a trip's block and the one of the trip before are hidden.
-  bool isZero(Value value);
-  /// The value from before the step that `value` equals then; null: unknown.
-  Value originOf(Value value);
-
-  ScoreChain chain;
-  Block *block;
-  scf::ForOp loop;
-  /// From the start of a trip, or from the product, to the last use of a product.
-  SmallVector<Operation *> step, handOvers;
-  llvm::SmallPtrSet<Operation *, 32> inStep;
-  SmallVector<Value> results;
-};
-} // namespace
-
-static bool isFragment(Type type) { return isa<FragType>(type); }
-
-static bool hasFragments(Operation *op) {
-  return llvm::any_of(op->getOperandTypes(), isFragment) ||
-         llvm::any_of(op->getResultTypes(), isFragment);
-}
-
-/// Whether each block that lies above a hidden one is hidden, too.
-static bool hidesUpwards(MaskOp mask) {
-  return llvm::none_of(mask.getMasks(), [](Attribute attribute) {
-    return cast<attn::AttnMaskInterface>(attribute).getBounds().lower.has_value();
-  });
-}
-
-/// The product whose result a wait in the same block hands to the mask.
-IssueMmaOp StepSkipper::findProduct() {
-  auto wait = chain.mask.getScores().getDefiningOp<GroupWaitOp>();
-  if (!wait || wait->getBlock() != block) {
-    return {};
-  }
-  auto number = cast<OpResult>(chain.mask.getScores()).getResultNumber();
-  auto product = wait.getValues()[number].getDefiningOp<IssueMmaOp>();
-  return product && product->getBlock() == block ? product : IssueMmaOp();
-}
-
-/// Makes the number of the block known before `first`, where it is asked for.
-bool StepSkipper::hoistColumn(Operation *first) {
-  Operation *column = chain.mask.getColumnBlock().getDefiningOp();
-  if (!column || column->getBlock() != block || column == first || column->isBeforeInBlock(first)) {
-    return true;
-  }
-  bool isKnown = isPure(column) && llvm::none_of(column->getOperands(), [&](Value operand) {
-                   Operation *source = operand.getDefiningOp();
-                   return source && source->getBlock() == block && !source->isBeforeInBlock(first);
-                 });
-  if (isKnown) {
-    column->moveBefore(first);
-  }
-  return isKnown;
-}
-
-bool StepSkipper::canFollow(Operation *op) {
-  return chain.probabilities->isBeforeInBlock(op) && isPure(op) &&
-         llvm::all_of(op->getOperands(),
-                      [&](Value value) { return isProbability(value) || !isInStep(value); });
-}
-
-bool StepSkipper::findStep() {
-  IssueMmaOp product = findProduct();
-  if (!product || !hidesUpwards(chain.mask)) {
-    return false;
-  }
-  // ptxas wants the fence on the product's own path.
-  Operation *before = product->getPrevNode();
-  Operation *first = isa_and_nonnull<FenceOp>(before) ? before : product.getOperation();
-  if (!hoistColumn(loop ? &block->front() : first)) {
-    return false;
-  }
-  if (loop) {
-    Operation *column = chain.mask.getColumnBlock().getDefiningOp();
-    first = column == &block->front() ? column->getNextNode() : &block->front();
-  }
-  Operation *end = loop ? block->getTerminator() : chain.probabilities->getNextNode();
-  for (Operation *op = first; op != end; op = op->getNextNode()) {
-    if (canFollow(op)) {
-      continue;
-    }
-    step.push_back(op);
-    inStep.insert(op);
-    if (isa<BarrierWaitOp, BarrierArriveOp, NamedSyncOp, NamedArriveOp>(op) ||
-        (isPure(op) && !hasFragments(op))) {
-      handOvers.push_back(op);
-    } else if (!isa<IssueMmaOp, GroupCommitOp, GroupWaitOp, FenceOp>(op) && !isPure(op)) {
-      return false;
-    }
-  }
-  return llvm::all_of(handOvers, [&](Operation *op) {
-    return llvm::all_of(op->getOperands(), [&](Value operand) {
-      return !isInStep(operand) || llvm::is_contained(handOvers, operand.getDefiningOp());
-    });
-  });
-}
-
-static Value withoutCasts(Value value) {
-  while (auto cast = value.getDefiningOp<CastOp>()) {
-    value = cast.getOperand();
-  }
-  return value;
-}
-
-bool StepSkipper::isZero(Value value) {
-  value = withoutCasts(value);
-  auto carried = dyn_cast<BlockArgument>(value);
-  if (carried && loop && carried.getOwner() == block && carried.getArgNumber() > 0) {
-    value = withoutCasts(block->getTerminator()->getOperand(carried.getArgNumber() - 1));
-  }
-  return value == chain.probabilities.getResult();
-}
-
-Value StepSkipper::originOf(Value value) {
-  if (!isInStep(value)) {
-    return value;
-  }
-  OnlineMaxOp statistic = chain.statistic;
-  if (value == statistic.getNextReference()) {
-    return originOf(statistic.getReference());
-  }
-  Operation *source = value.getDefiningOp();
-  if (auto wait = dyn_cast<GroupWaitOp>(source)) {
-    return originOf(wait.getValues()[cast<OpResult>(value).getResultNumber()]);
-  }
-  if (auto product = dyn_cast<IssueMmaOp>(source)) {
-    bool addsZero = product.getAcc() && !product.getOverwrite() && !product.getUnless() &&
-                    product.getA() && isZero(product.getA());
-    return addsZero ? originOf(product.getAcc()) : Value();
-  }
-  auto scaled = dyn_cast<ScaleRowsOp>(source);
-  return scaled && scaled.getBy() == statistic.getFactor() ? originOf(scaled.getOperand())
-                                                           : Value();
-}
-
-bool StepSkipper::findResults() {
-  for (Operation *op : step) {
-    for (Value value : op->getResults()) {
-      if (llvm::any_of(value.getUsers(), [&](Operation *user) {
-            return !inStep.contains(block->findAncestorOpInBlock(*user));
-          })) {
-        results.push_back(value);
-      }
-    }
-  }
-  return llvm::all_of(results, [&](Value value) {
-    return !isFragment(value.getType()) || isProbability(value) || originOf(value);
-  });
-}
-
-bool StepSkipper::run() {
-  if (!findStep() || !findResults()) {
-    return false;
-  }
-  ImplicitLocOpBuilder b(chain.mask.getLoc(), step.front());
-  Visibility visible = VisibilityEmitter(b, chain.mask).run();
-  auto branch = scf::IfOp::create(b, ValueRange(results).getTypes(), visible.some,
-                                  /*withElseRegion=*/true);
-  b.setInsertionPointToStart(branch.elseBlock());
-  IRMapping copies;
-  for (Operation *op : handOvers) {
-    b.clone(*op, copies);
-  }
-  SmallVector<Value> hidden;
-  for (Value value : results) {
-    if (!isFragment(value.getType())) {
-      hidden.push_back(copies.lookup(value));
-    } else if (value == chain.probabilities.getResult()) {
-      hidden.push_back(splat(b, 0.0, value));
-    } else if (value == chain.statistic.getFactor()) {
-      hidden.push_back(splat(b, 1.0, value));
-    } else {
-      hidden.push_back(originOf(value));
-    }
-  }
-  scf::YieldOp::create(b, hidden);
-  for (auto [value, outside] : llvm::zip_equal(results, branch.getResults())) {
-    value.replaceUsesWithIf(outside, [&](OpOperand &use) {
-      Operation *here = block->findAncestorOpInBlock(*use.getOwner());
-      return here != branch && !inStep.contains(here);
-    });
-  }
-  for (Operation *op : step) {
-    op->moveBefore(branch.thenBlock(), branch.thenBlock()->end());
-  }
-  b.setInsertionPointToEnd(branch.thenBlock());
-  scf::YieldOp::create(b, results);
-  b.setInsertionPoint(chain.mask);
-  maskUnlessWhole(b, chain.mask, visible.all);
-  return true;
-}
-
 static void skipHidden(ScoreChain chain) {
   ImplicitLocOpBuilder b(chain.mask.getLoc(), chain.probabilities);
   MaskOp mask = chain.mask;
@@ -438,13 +209,18 @@ static void skipHidden(ScoreChain chain) {
   scf::YieldOp::create(b, ValueRange{statistic.getReference(), splat(b, 1.0, results[1]),
                                      splat(b, 0.0, results[2])});
   b.setInsertionPointToStart(branch.thenBlock());
+  auto masked = scf::IfOp::create(b, mask.getType(), visible.all, /*withElseRegion=*/true);
+  mask.getResult().replaceAllUsesWith(masked.getResult(0));
   for (Operation *op : chain.ops()) {
     op->moveBefore(branch.thenBlock(), branch.thenBlock()->end());
   }
-  b.setInsertionPointToEnd(branch.thenBlock());
   scf::YieldOp::create(b, results);
-  b.setInsertionPoint(mask);
-  maskUnlessWhole(b, mask, visible.all);
+  branch.thenBlock()->back().moveAfter(probabilities);
+  b.setInsertionPointToStart(masked.thenBlock());
+  scf::YieldOp::create(b, mask.getScores());
+  b.setInsertionPointToStart(masked.elseBlock());
+  auto yield = scf::YieldOp::create(b, mask.getResult());
+  mask->moveBefore(yield);
 }
 
 namespace {
@@ -463,9 +239,7 @@ struct TileSkipHidden : fa4::tile::impl::TileSkipHiddenBase<TileSkipHidden> {
       }
     });
     for (const ScoreChain &chain : chains) {
-      if (!StepSkipper(chain).run()) {
-        skipHidden(chain);
-      }
+      skipHidden(chain);
     }
   }
 };
