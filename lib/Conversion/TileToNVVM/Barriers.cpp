@@ -103,11 +103,13 @@ struct WaitLowering : LoweringPattern<BarrierWaitOp> {
     {
       OpBuilder::InsertionGuard restore(b);
       b.createBlock(&loop.getBefore());
-      // What the peer's threads did before they arrived is acquired only so.
-      auto scope = lowering.isPairWide(op.getBarrierAttr()) ? NVVM::MemScopeKind::CLUSTER
-                                                            : NVVM::MemScopeKind::CTA;
-      Value done =
-          NVVM::MBarrierTryWaitOp::create(b, loc, b.getI1Type(), pointer, parity, Value(), scope);
+      // What the peer's threads did before they arrived is acquired only so; an acquire
+      // at this scope drops the first-level cache, and tensor memory needs none.
+      const PairArrivals &pair = lowering.getPairArrivals();
+      StringAttr name = op.getBarrierAttr().getAttr();
+      auto scope = pair.isPairWide(name) ? NVVM::MemScopeKind::CLUSTER : NVVM::MemScopeKind::CTA;
+      Value done = NVVM::MBarrierTryWaitOp::create(b, loc, b.getI1Type(), pointer, parity, Value(),
+                                                   scope, pair.isRelaxed(name));
       Value always = LLVM::ConstantOp::create(b, loc, b.getBoolAttr(true));
       Value again = LLVM::XOrOp::create(b, loc, done, always);
       scf::ConditionOp::create(b, loc, again, ValueRange());
@@ -133,9 +135,10 @@ struct ArriveLowering : LoweringPattern<BarrierArriveOp> {
     Place place = barrierPlaceOf(op, adaptor);
     auto arrive = [&](OpBuilder &b) {
       if (op.getOnLeader()) {
-        NVVM::MBarrierArriveOp::create(b, loc, Type(),
-                                       lowering.leaderBarrierPointer(b, loc, role, place),
-                                       /*count=*/Value(), NVVM::MemScopeKind::CLUSTER);
+        NVVM::MBarrierArriveOp::create(
+            b, loc, Type(), lowering.leaderBarrierPointer(b, loc, role, place),
+            /*count=*/Value(), NVVM::MemScopeKind::CLUSTER,
+            lowering.getPairArrivals().isRelaxed(op.getBarrierAttr().getAttr()));
         return;
       }
       Value pointer = lowering.barrierPointer(b, loc, role, place);

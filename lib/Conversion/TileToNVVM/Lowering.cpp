@@ -19,7 +19,7 @@ using namespace mlir;
 
 namespace fa4::tile::gpu {
 
-Lowering::Lowering(KernelOp kernel) : kernel(kernel) {
+Lowering::Lowering(KernelOp kernel) : kernel(kernel), pairArrivals(kernel) {
   for (Operation &op : kernel.getBody().getOps()) {
     llvm::TypeSwitch<Operation *>(&op)
         .Case([&](PlacedAllocOp alloc) { allocs[alloc.getSymNameAttr()] = alloc; })
@@ -27,11 +27,6 @@ Lowering::Lowering(KernelOp kernel) : kernel(kernel) {
         .Case([&](BarrierOp barrier) { barriers[barrier.getSymNameAttr()] = barrier; })
         .Case([&](NamedBarrierOp named) { namedBarriers[named.getSymNameAttr()] = named; });
   }
-  kernel.walk([&](BarrierArriveOp arrive) {
-    if (arrive.getOnLeader()) {
-      pairWide.insert(arrive.getBarrierAttr().getAttr());
-    }
-  });
 }
 
 Place::Place(FlatSymbolRefAttr symbol, Value handle, ValueRange cursor, ValueRange element,

@@ -20,6 +20,7 @@
 #ifndef FA4_LIB_CONVERSION_TILETONVVM_LOWERING_H
 #define FA4_LIB_CONVERSION_TILETONVVM_LOWERING_H
 
+#include "fa4/Dialect/Tile/Analysis/PairArrivals.h"
 #include "fa4/Dialect/Tile/IR/TileOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -136,8 +137,8 @@ public:
   }
   /// Whether two CTAs compute each tile together.
   bool isPair() const { return KernelOp(kernel).getSchedule().getPlan().ctas == 2; }
-  /// Whether threads of both CTAs of a pair arrive at the leader's barrier `name`.
-  bool isPairWide(mlir::FlatSymbolRefAttr name) const { return pairWide.contains(name.getAttr()); }
+  /// What threads of both CTAs of a pair arrive at.
+  const PairArrivals &getPairArrivals() const { return pairArrivals; }
 
   /// The role in whose block `op` stands.
   const RoleContext &role(mlir::Operation *op) const;
@@ -184,7 +185,7 @@ private:
   llvm::DenseMap<mlir::StringAttr, ViewOp> views;
   llvm::DenseMap<mlir::StringAttr, BarrierOp> barriers;
   llvm::DenseMap<mlir::StringAttr, NamedBarrierOp> namedBarriers;
-  llvm::DenseSet<mlir::StringAttr> pairWide;
+  PairArrivals pairArrivals;
   mutable uint32_t numBoundaries = 0;
 };
 

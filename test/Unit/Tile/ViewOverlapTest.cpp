@@ -6,6 +6,9 @@
 
 #include "fa4/Dialect/Tile/Analysis/ViewOverlap.h"
 
+#include "fa4/Dialect/Tile/Analysis/PairArrivals.h"
+
+#include "HandText.h"
 #include "ParsedModule.h"
 #include "gtest/gtest.h"
 
@@ -58,4 +61,28 @@ TEST_F(ViewOverlapTest, DifferentRegionsNeverConflict) {
   EXPECT_FALSE(overlap.mayConflict({"S", 0}, {"P", 1}));
   EXPECT_TRUE(overlap.mayConflict({"S", std::nullopt}, {"P", 1})) << "an unknown region is any";
   EXPECT_FALSE(overlap.mayConflict({"dQ", 1}, {"P", 1}));
+}
+
+/// Whether threads of pairs tell the leader of tensor memory alone by `barrier`.
+static bool isRelaxed(const std::string &file, llvm::StringRef barrier) {
+  std::string text = readHandText(file);
+  ParsedModule parsed{text};
+  auto kernel = parsed.first<KernelOp>();
+  PairArrivals arrivals{kernel};
+  auto name = mlir::StringAttr::get(kernel->getContext(), barrier);
+  EXPECT_TRUE(arrivals.isPairWide(name));
+  return arrivals.isRelaxed(name);
+}
+
+TEST(PairArrivalsTest, OperandsThatThreadsWriteNeedARelease) {
+  EXPECT_TRUE(isRelaxed("forward-sm100-pair-t2.mlir", "pa.full"));
+  EXPECT_FALSE(isRelaxed("backward-sm100-t2.mlir", "ds.full"));
+}
+
+TEST(PairArrivalsTest, BarriersOfOneCtaAreNone) {
+  std::string text = readHandText("forward-sm100-t2.mlir");
+  ParsedModule parsed{text};
+  auto kernel = parsed.first<KernelOp>();
+  auto name = mlir::StringAttr::get(kernel->getContext(), "pa.full");
+  EXPECT_FALSE(PairArrivals{kernel}.isPairWide(name));
 }

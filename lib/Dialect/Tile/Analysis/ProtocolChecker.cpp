@@ -19,7 +19,7 @@ using namespace fa4::tile;
 ProtocolChecker::ProtocolChecker(const ProtocolGraph &graph, bool wantsPairs)
     : graph(graph), wantsPairs(wantsPairs), model(*graph.model), layout(graph), memory(graph),
       initialWaits(graph.objects.size()), enginePhases(graph.objects.size(), 0),
-      times(graph.events.size(), 0) {
+      times(graph.events.size(), 0), relaxed(graph.objects.size()) {
   for (unsigned index = 0; index < model.actors.size(); ++index) {
     actors.emplace_back(layout.size());
     actors.back().next = graph.actorBegin[index];
@@ -28,6 +28,8 @@ ProtocolChecker::ProtocolChecker(const ProtocolGraph &graph, bool wantsPairs)
   phases.resize(graph.objects.size());
   for (auto [index, object] : llvm::enumerate(graph.objects)) {
     phases[index].resize(object.phases.size());
+    auto barrier = dyn_cast_or_null<BarrierOp>(object.symbol);
+    relaxed[index] = barrier && model.pairArrivals.isRelaxed(barrier.getSymNameAttr());
   }
   for (EventId id = 0; id < graph.events.size(); ++id) {
     const ProtocolEvent &event = graph.events[id];
@@ -155,6 +157,10 @@ bool ProtocolChecker::arrivalKnown(EventId arrival, ClockRef time) const {
   return time[layout.object(event.object)] >= static_cast<uint32_t>(event.phase + 1);
 }
 
+unsigned ProtocolChecker::memoryKinds(const ProtocolEvent &event) const {
+  return relaxed[event.object] ? 1 : static_cast<unsigned>(Known::Imported);
+}
+
 void ProtocolChecker::doWait(EventId id, Actor &actor) {
   const ProtocolEvent &event = graph.events[id];
   if (event.phase < 0) {
@@ -179,14 +185,15 @@ void ProtocolChecker::doWait(EventId id, Actor &actor) {
     }
   }
   PhaseState &state = phaseState(event.object, event.phase);
-  actor.known.join(*state.message, kNumCarried);
+  actor.known.join(*state.message, memoryKinds(event));
+  join(actor.known[Known::Imported], (*state.message)[Known::Imported]);
   // Arrivals come before waits, so the last wait is the last to ask.
   if (++state.waited == object.phases[event.phase].waits.size()) {
     spareMessages.push_back(std::move(state.message));
   }
   if (enginePhases[event.object] != 0) {
-    for (Known kind : {Known::Time, Known::Generic, Known::Async}) {
-      raise(actor.known[kind][layout.object(event.object)], event.phase + 1);
+    for (unsigned kind = 0; kind < memoryKinds(event); ++kind) {
+      raise(actor.known[static_cast<Known>(kind)][layout.object(event.object)], event.phase + 1);
     }
   }
 }
@@ -195,7 +202,7 @@ void ProtocolChecker::doArrive(EventId id, Actor &actor) {
   const ProtocolEvent &event = graph.events[id];
   checkSeen(id, actor.known[Known::Time]);
   PhaseState &state = phaseState(event.object, event.phase);
-  state.message->join(actor.known, static_cast<unsigned>(Known::Imported));
+  state.message->join(actor.known, memoryKinds(event));
   join((*state.message)[Known::Imported], actor.known[Known::Exported]);
   ++state.arrived;
   checkParity(event);

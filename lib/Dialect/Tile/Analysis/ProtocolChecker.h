@@ -54,6 +54,9 @@ private:
   void doCopyDone(EventId id, Actor &actor);
   void doGroupWait(EventId id, Actor &actor);
   void doFence(const ProtocolEvent &event, Actor &actor);
+  /// How many kinds of knowledge an arrival or a wait carries beside that of tensor
+  /// memory: time comes first.
+  unsigned memoryKinds(const ProtocolEvent &event) const;
   void doAccesses(EventId id, Actor &actor);
   void doOptionalAccesses(EventId id, Actor &actor);
   void checkPair(const CellAccess &before, const CellAccess &after, bool adjacent,
@@ -99,6 +102,8 @@ private:
   std::vector<uint32_t> enginePhases;
   /// Local time of program events; the phase at which a copy's Done arrives, at T1.
   std::vector<uint32_t> times;
+  /// Objects whose arrivals and waits order tensor memory alone.
+  std::vector<bool> relaxed;
   llvm::DenseMap<EventId, Stamp> copyEnds;
   llvm::DenseSet<std::pair<mlir::Operation *, mlir::Operation *>> leanSeen;
   ProtocolReport result;

@@ -271,6 +271,9 @@ std::unique_ptr<ProtocolModel> ProtocolModel::create(KernelOp kernel) {
   if (failed(model->addSteps())) {
     return nullptr;
   }
+  if (model->placed) {
+    model->pairArrivals = PairArrivals(kernel);
+  }
   return model;
 }
 

@@ -13,6 +13,7 @@
 #ifndef FA4_DIALECT_TILE_ANALYSIS_PROTOCOLMODEL_H
 #define FA4_DIALECT_TILE_ANALYSIS_PROTOCOLMODEL_H
 
+#include "fa4/Dialect/Tile/Analysis/PairArrivals.h"
 #include "fa4/Dialect/Tile/Analysis/ViewOverlap.h"
 
 #include "llvm/ADT/DenseMap.h"
@@ -73,6 +74,8 @@ public:
   std::vector<ProtocolActor> actors;
   std::vector<ProtocolAlloc> allocs;
   unsigned numRegions = 0;
+  /// Of a placed kernel.
+  PairArrivals pairArrivals;
   llvm::DenseMap<mlir::StringAttr, mlir::Operation *> symbols;
   /// Numbers of the work's results that control flow around protocol ops uses.
   llvm::SetVector<unsigned> control;
