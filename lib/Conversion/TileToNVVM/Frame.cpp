@@ -126,8 +126,8 @@ Value FrameBuilder::emitOwnThread(Value roleWarp) {
   if (!lowering.target().hasTensorMemory()) {
     return thread;
   }
-  // For sm_100a ptxas spills a number that lives from the launch's registers into those of
-  // several roles. The operand tells the roles' questions apart.
+  // Where roles keep rows for tensor memory, ptxas spills a number that lives from the launch's
+  // registers into those of several roles. The operand tells the roles' questions apart.
   return LLVM::InlineAsmOp::create(b, loc, TypeRange{b.getI32Type()}, ValueRange{roleWarp},
                                    "mov.u32 $0, %tid.x;", "=r,r", /*has_side_effects=*/false,
                                    /*is_align_stack=*/false, LLVM::TailCallKind::None,

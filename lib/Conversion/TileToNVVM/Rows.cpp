@@ -26,8 +26,8 @@ namespace fa4::tile::gpu {
 /// (makeTmemForward), of which a row of 128 columns and what ScheduleCheck counts
 /// beside it leave these where one tensor at most is loaded from.
 static constexpr int64_t kPieceRegisters = 38;
-/// Pieces are whole quads of columns, and long enough to hide loads behind each other.
-static constexpr int64_t kColumnStep = 4, kLeastColumns = 4;
+/// Pieces are whole quads of columns.
+static constexpr int64_t kColumnStep = 4;
 
 static bool isPieceOp(Operation *op) {
   auto map = dyn_cast<MapOp>(op);
@@ -124,7 +124,7 @@ int64_t ChainEmitter::pieceWidth() const {
   }
   int64_t left = kPieceRegisters - std::max<int64_t>(shared - kTensorRegisters, 0);
   int64_t fitting = left / (registers + loads - ownLoads);
-  return std::clamp(fitting / kColumnStep * kColumnStep, kLeastColumns, kPieceColumns);
+  return std::clamp(fitting / kColumnStep * kColumnStep, kColumnStep, kPieceColumns);
 }
 
 SmallVector<Value> ChainEmitter::emitPiece(int64_t begin, int64_t width) {

@@ -79,6 +79,16 @@ TEST(PairArrivalsTest, OperandsThatThreadsWriteNeedARelease) {
   EXPECT_FALSE(isRelaxed("backward-sm100-t2.mlir", "ds.full"));
 }
 
+TEST(PairArrivalsTest, WrittenOperandsAreEnoughForARelease) {
+  // Nothing else in that kernel would ask for one.
+  std::string text = readHandText("backward-sm100-t2.mlir");
+  ParsedModule parsed{text};
+  auto kernel = parsed.first<KernelOp>();
+  kernel.walk([](IssueSendOp send) { send.erase(); });
+  EXPECT_FALSE(
+      PairArrivals{kernel}.isRelaxed(mlir::StringAttr::get(kernel->getContext(), "ds.full")));
+}
+
 TEST(PairArrivalsTest, BarriersOfOneCtaAreNone) {
   std::string text = readHandText("forward-sm100-t2.mlir");
   ParsedModule parsed{text};

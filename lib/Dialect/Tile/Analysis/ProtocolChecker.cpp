@@ -11,6 +11,7 @@
 
 #include "ProtocolChecker.h"
 
+#include "fa4/Dialect/Tile/Analysis/OptionalAccess.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -105,12 +106,6 @@ const SmallVector<EventId, 2> &ProtocolChecker::waitsOf(int32_t object, int32_t 
   return phase < 0 ? initialWaits[object] : graph.objects[object].phases[phase].waits;
 }
 
-/// Whether `op` does nothing to most rows, and then executes none of its fences.
-static bool isOptional(Operation *op) {
-  auto rescale = dyn_cast<RescaleOp>(op);
-  return rescale && rescale.getLikelyOne();
-}
-
 void ProtocolChecker::step(EventId id) {
   const ProtocolEvent &event = graph.events[id];
   Actor &actor = actors[event.actor];
@@ -140,7 +135,7 @@ void ProtocolChecker::step(EventId id) {
     doFence(event, actor);
     break;
   default:
-    isOptional(event.op) ? doOptionalAccesses(id, actor) : doAccesses(id, actor);
+    isOptionalAccess(event.op) ? doOptionalAccesses(id, actor) : doAccesses(id, actor);
     break;
   }
 }
@@ -337,7 +332,7 @@ void ProtocolChecker::doAccesses(EventId id, Actor &actor) {
       actor.known[Known::Time]
                  [access.writes ? layout.stores(event.actor) : layout.loads(event.actor)] = number;
     }
-    CellAccess added{id, access, endOf(id, access, actor), isOptional(event.op)};
+    CellAccess added{id, access, endOf(id, access, actor), isOptionalAccess(event.op)};
     memory.add(
         added,
         [&](const CellAccess &before, bool adjacent) {

@@ -13,6 +13,7 @@
 
 #include "FenceNeeds.h"
 
+#include "fa4/Dialect/Tile/Analysis/OptionalAccess.h"
 #include "fa4/Dialect/Tile/Transforms/Passes.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/DenseMap.h"
@@ -284,13 +285,6 @@ llvm::BitVector Flow::pendingAgainst(unsigned access, const llvm::BitVector &pen
   return found;
 }
 
-/// Whether `op` has its fences in the branch that makes its accesses: after what it was
-/// told, before what it tells.
-static bool bringsFences(Operation *op) {
-  auto rescale = dyn_cast<RescaleOp>(op);
-  return rescale && rescale.getLikelyOne();
-}
-
 void Flow::access(Operation *op, Debt &debt) {
   SmallVector<unsigned> accesses = needs.accessesOf(op, actor);
   llvm::BitVector awaited(handOvers.size());
@@ -312,7 +306,7 @@ void Flow::access(Operation *op, Debt &debt) {
               ? llvm::any_of(llvm::seq(0U, needs.size()),
                              [&](unsigned other) { return needs.mayCrossWarps(access, other); })
               : needs.isAwaited(access, sender);
-      if (debt.arrived[sender] && wanted && !bringsFences(op)) {
+      if (debt.arrived[sender] && wanted && !isOptionalAccess(op)) {
         awaited.set(sender);
       }
     }
@@ -341,7 +335,7 @@ void Flow::access(Operation *op, Debt &debt) {
   }
   for (unsigned access : accesses) {
     const Access &place = needs.get(access);
-    if (place.kind == Access::TmemThread && !bringsFences(op)) {
+    if (place.kind == Access::TmemThread && !isOptionalAccess(op)) {
       // Scaling in place waits for its own loads.
       (place.writes ? debt.stores : debt.loads).set(access);
     } else if (place.kind == Access::SmemThread) {
