@@ -148,6 +148,10 @@ def Tile_RescaleOp : Tile_Op<"rescale", T1T2, [AttrSizedOperandSegments,
     tile.rescale %o as @O by %a likely_one : !row
     ```
 
+    With `likely_one` the whole op is skipped where every factor is one. The fences that
+    its own accesses need are executed only where it scales, so it hands on to what follows
+    no order that it received; a fence that later accesses rely on has to stand beside it.
+
     Constraints: the view is f32 in tensor memory (phase verifiers).
   }];
   let arguments = (ins Optional<Tile_TokenOrCursor>:$handle, FlatSymbolRefAttr:$view, Optional<I32>:$element,
