@@ -246,7 +246,8 @@ enum ArriveFlags : uint32_t {
   NoComplete = 4,
   Drop = 8,
   OwnOnly = 16,
-  Relaxed = 32
+  Relaxed = 32,
+  ClusterScope = 64
 };
 } // namespace
 
@@ -294,7 +295,8 @@ static Step execArrive(Warp &w, const Inst &i, LaneMask m) {
       b->expected -= count;
     }
     if (Races *races = w.cluster->races.get()) {
-      Mbarrier *b = findMbarrier(a, address, own);
+      Cta *owner = nullptr;
+      Mbarrier *b = findMbarrier(a, address, own, &owner);
       if (!b) {
         return false;
       }
@@ -302,7 +304,7 @@ static Step execArrive(Warp &w, const Inst &i, LaneMask m) {
       // the last of them, what that lane did is not part of it.
       if (b != joined || b->phase != phase) {
         if (arrivalsFrom(l, address) <= b->pending) {
-          races->arrive(w, *b, flags & Relaxed);
+          races->arrive(w, *b, *owner, flags & Relaxed, flags & ClusterScope);
         }
         joined = b;
         phase = b->phase;
@@ -340,6 +342,7 @@ static void decodeArrive(Decoder &d) {
   d.inst.b = count > address + 1 ? d.src(address + 1, 32) : d.function->constant(1, 0, 32);
   d.inst.aux = (hasCount ? HasCount : 0) | (expect ? ExpectTx : 0) |
                (d.has("noComplete") ? NoComplete : 0) | (d.has("relaxed") ? Relaxed : 0) |
+               (d.has("cluster") ? ClusterScope : 0) |
                (d.source->hasModifier("arrive_drop") ? Drop : 0) |
                (cluster || !(d.has("shared") || d.has("shared::cta")) ? 0 : OwnOnly);
   d.inst.exec = execArrive;
@@ -367,7 +370,7 @@ static void decodeExpect(Decoder &d) {
 }
 
 namespace {
-enum WaitFlags : uint32_t { Parity = 1, Blocking = 2, RelaxedWait = 4 };
+enum WaitFlags : uint32_t { Parity = 1, Blocking = 2, RelaxedWait = 4, ClusterWait = 8 };
 } // namespace
 
 static Step execWait(Warp &w, const Inst &i, LaneMask m) {
@@ -416,7 +419,7 @@ static Step execWait(Warp &w, const Inst &i, LaneMask m) {
   }
   if (Races *races = w.cluster->races.get()) {
     for (const Mbarrier *b : seen) {
-      races->wait(w, *b, i.aux & RelaxedWait);
+      races->wait(w, *b, i.aux & RelaxedWait, i.aux & ClusterWait);
     }
   }
   f.stage = 0;
@@ -438,8 +441,8 @@ static void decodeWait(Decoder &d) {
   if (d.operandCount() == 4) {
     d.inst.c = d.src(3, 32);
   }
-  d.inst.aux =
-      (parity ? Parity : 0) | (blocking ? Blocking : 0) | (d.has("relaxed") ? RelaxedWait : 0);
+  d.inst.aux = (parity ? Parity : 0) | (blocking ? Blocking : 0) |
+               (d.has("relaxed") ? RelaxedWait : 0) | (d.has("cluster") ? ClusterWait : 0);
   d.inst.exec = execWait;
   d.inst.flags |= SwitchPoint;
   d.emit();

@@ -20,6 +20,10 @@ using namespace fa4::sim;
 /// Distinct pairs of instructions after which a run stops.
 static constexpr size_t kMaxReports = 16;
 
+/// An order that is there but for the scope of its signal.
+static constexpr const char *widerScope =
+    ".cluster scope at both the arrival and the wait of the mbarrier between the two CTAs";
+
 static bool isGenericProxy(RaceKind kind) {
   return kind == RaceKind::Thread || kind == RaceKind::ThreadCopy;
 }
@@ -60,6 +64,9 @@ std::string Races::missingTensor(const Current &now, const RaceRecord &r) const 
     return "tcgen05.commit and a wait on its mbarrier: only the pipe's order, which PTX does not "
            "promise for different accumulators, separates the two";
   }
+  if (knows(mine.outside.tensor, r)) {
+    return widerScope;
+  }
   if (!knows(*now.generic, r)) {
     if (now.record.kind == RaceKind::Mma && r.kind != RaceKind::Mma) {
       return "barrier before this operation's issue, or tcgen05.commit and a wait on its mbarrier "
@@ -77,6 +84,9 @@ std::string Races::missingTensor(const Current &now, const RaceRecord &r) const 
 
 std::string Races::missing(const Current &now, const RaceRecord &r) const {
   bool own = r.warp == number(*now.warp) && r.cluster == cluster.index;
+  if (!knows(*now.generic, r) && knows(warps[number(*now.warp)].outside.generic, r)) {
+    return widerScope;
+  }
   if (now.async && own && isGenericProxy(r.kind) && !knows(*now.generic, r)) {
     // The access followed the issue and did not wait for the operation's end.
     switch (now.record.kind) {

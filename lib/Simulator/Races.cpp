@@ -242,20 +242,42 @@ bool Races::copySees(const Warp &w, const Mbarrier &b) {
   return false;
 }
 
-void Races::arrive(Warp &w, Mbarrier &b, bool relaxed) {
-  release(w, barriers[b.race]->arriving, relaxed);
+void Races::arrive(Warp &w, const Mbarrier &b, const Cta &owner, bool relaxed, bool wide) {
+  Arrivals &to = barriers[b.race]->arriving;
+  const bool remote = &owner != w.cta && cluster.grid.options.strictScope;
+  to.remote |= remote;
+  release(w, !remote ? to.near : wide ? to.far : to.narrow, relaxed);
 }
 
-void Races::wait(Warp &w, const Mbarrier &b, bool relaxed) {
-  acquire(w, barriers[b.race]->done, relaxed);
+/// Two operations order threads of different CTAs only if the scope of each contains
+/// the other's thread (PTX ISA 8.5: morally strong).
+void Races::wait(Warp &w, const Mbarrier &b, bool relaxed, bool wide) {
+  const Arrivals &from = barriers[b.race]->done;
+  acquire(w, from.near, relaxed);
+  if (!from.remote) {
+    return;
+  }
+  Views &outside = clocks(w).outside;
+  outside.join(from.narrow);
+  if (wide) {
+    acquire(w, from.far, relaxed);
+  } else {
+    outside.join(from.far);
+  }
 }
 
 void Races::phaseDone(const Mbarrier &b) {
   Barrier &state = *barriers[b.race];
   ++state.phases;
-  state.done.join(state.arriving);
-  state.arriving.clear();
-  state.done.generic.raise(state.channel, state.phases);
+  state.done.near.join(state.arriving.near);
+  state.arriving.near.clear();
+  state.done.near.generic.raise(state.channel, state.phases);
+  if (state.arriving.remote) {
+    state.done.far.join(state.arriving.far);
+    state.done.narrow.join(state.arriving.narrow);
+    state.done.remote = true;
+    state.arriving = Arrivals();
+  }
 }
 
 void Races::namedArrive(Warp &w, unsigned barrier, bool waits) {
@@ -384,7 +406,7 @@ void Races::joinIssue(AsyncOp &op, Warp &w) {
 void Races::completesAt(AsyncOp &op, const Mbarrier &b) {
   Barrier &state = *barriers[b.race];
   op.races->read = op.races->write = {state.channel, state.phases + 1};
-  state.arriving.generic.join(op.races->handedOn);
+  state.arriving.near.generic.join(op.races->handedOn);
 }
 
 void Races::commitBulk(Warp &w, unsigned lane) {
@@ -425,14 +447,14 @@ void Races::waitAllCopies(Warp &w) {
 uint32_t Races::copiesSoFar(const Warp &w) { return clocks(w).copies; }
 
 void Races::copiesArrive(const Warp &w, const Mbarrier &b, uint32_t copies) {
-  barriers[b.race]->arriving.generic.raise(clocks(w).copyChannel, copies);
+  barriers[b.race]->arriving.near.generic.raise(clocks(w).copyChannel, copies);
 }
 
 uint32_t Races::issuedSoFar(const Warp &w, unsigned lane) { return pipe(w, lane).issued; }
 
 void Races::commitArrive(const Warp &w, unsigned lane, const Mbarrier &b, uint32_t issued) {
   const Pipe &p = pipe(w, lane);
-  Views &to = barriers[b.race]->arriving;
+  Views &to = barriers[b.race]->arriving.near;
   to.generic.join(p.generic);
   to.tensor.join(p.tensor);
   to.generic.raise(p.done, issued);

@@ -92,8 +92,9 @@ public:
   bool sees(const Warp &w, const Mbarrier &b);
   /// Whether the asynchronous proxy sees the initialisation too; false once.
   bool copySees(const Warp &w, const Mbarrier &b);
-  void arrive(Warp &w, Mbarrier &b, bool relaxed);
-  void wait(Warp &w, const Mbarrier &b, bool relaxed);
+  /// `wide`: at .cluster scope. `owner` is the CTA that has the mbarrier.
+  void arrive(Warp &w, const Mbarrier &b, const Cta &owner, bool relaxed, bool wide);
+  void wait(Warp &w, const Mbarrier &b, bool relaxed, bool wide);
   void phaseDone(const Mbarrier &b);
   void namedArrive(Warp &w, unsigned barrier, bool waits);
   void namedDone(const Cta &cta, unsigned barrier);
@@ -129,6 +130,7 @@ private:
     Clock tensor;   ///< ordered before the next tcgen05 operation
     Clock imported; ///< the same, but for a fence::after_thread_sync
     Views unfenced; ///< read by relaxed loads: a fence is missing
+    Views outside;  ///< of other CTAs' arrivals that a scope kept away
     Views fenced;   ///< what relaxed stores publish
     bool hasFenced = false;
     bool bump = true; ///< the clock was published: the next access is later
@@ -150,8 +152,15 @@ private:
     uint32_t issued = 0;
     Clock generic, tensor; ///< what the newest operation hands on at its commit
   };
+  /// What arrivals hand on, by how far: all waits are in the CTA of the mbarrier.
+  struct Arrivals {
+    Views near;          ///< from that CTA, or at the end of an asynchronous operation
+    Views far;           ///< from another CTA at .cluster scope
+    Views narrow;        ///< from another CTA at .cta scope, which does not reach
+    bool remote = false; ///< the last two hold something
+  };
   struct Barrier {
-    Views arriving, done;
+    Arrivals arriving, done;
     Channel channel = 0;
     uint32_t phases = 0;
     Epoch init;

@@ -95,6 +95,10 @@ static cl::opt<bool> lenientTensor("lenient-tcgen05",
                                    cl::desc("With --races: ask neither for tcgen05.fence nor for "
                                             "tcgen05.wait::ld"),
                                    cl::cat(category));
+static cl::opt<bool> lenientScope("lenient-scope",
+                                  cl::desc("With --races: take mbarrier operations between CTAs "
+                                           "for ones of .cluster scope"),
+                                  cl::cat(category));
 static cl::opt<unsigned>
     orders("orders", cl::desc("Try so many random schedules, the first from --schedule-seed"),
            cl::cat(category));
@@ -144,6 +148,7 @@ static sim::Options makeOptions() {
   o.pipeIsa = pipe == Pipe::Isa;
   o.races = races;
   o.strictTensor = !lenientTensor;
+  o.strictScope = !lenientScope;
   o.instructionBudget = budget;
   o.resident = resident;
   if (showProgress) {

@@ -46,6 +46,7 @@ struct Options {
   bool spuriousTryWait = false;      ///< try_wait may fail although the phase is complete
   bool pipeIsa = false;              ///< only the ISA's pairs of tcgen05 operations are ordered
   bool strictTensor = true;          ///< races: tcgen05 takes its fences and wait::ld
+  bool strictScope = true;           ///< races: mbarriers between CTAs take .cluster scope
   bool races = false;                ///< look for unordered accesses; one worker thread
   Timeline *timeline = nullptr;      ///< gets what happens, if there is one; one worker thread
   ExecutionCounts *counts = nullptr; ///< gets how often each instruction ran, if there is one

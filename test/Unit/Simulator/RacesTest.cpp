@@ -54,13 +54,15 @@ std::string wrap(const Kernel &k, StringRef body) {
       .str();
 }
 
-std::string run(const Kernel &k, StringRef body, bool randomly, uint64_t seed, bool isa = false) {
+std::string run(const Kernel &k, StringRef body, bool randomly, uint64_t seed, bool isa = false,
+                bool strictScope = true) {
   PtxRun ptx;
   ptx.grid = k.grid;
   ptx.block = k.block;
   ptx.sharedBytes = kSharedBytes;
   ptx.options.races = true;
   ptx.options.pipeIsa = isa;
+  ptx.options.strictScope = strictScope;
   ptx.options.policy = randomly ? Policy::Random : Policy::RunToBlock;
   ptx.options.seed = seed;
   ptx.options.instructionBudget = 1 << 20;
@@ -304,6 +306,47 @@ WAIT:
   barrier.cluster.arrive.aligned;
   barrier.cluster.wait.aligned;
 )"},
+    {"RemoteArrival", kHopper, 2, 32, 2, R"(
+  @first mbarrier.init.shared.b64 [base+4096], 1;
+  barrier.cluster.arrive.aligned;
+  barrier.cluster.wait.aligned;
+  xor.b32 a, rank, 1; mapa.shared::cluster.u32 c, base, a;
+  @first st.shared::cluster.b32 [c], lane;
+  @first mbarrier.arrive.release.cluster.shared::cluster.b64 _, [c+4096]; //! RACE-RW: @first mbarrier.arrive.release.cta.shared::cluster.b64 _, [c+4096];
+WAIT:
+  mbarrier.try_wait.parity.acquire.cluster.shared.b64 q, [base+4096], 0; @!q bra WAIT; //! RACE-RW: mbarrier.try_wait.parity.acquire.cta.shared.b64 q, [base+4096], 0; @!q bra WAIT;
+  ld.shared.b32 b, [base];
+  barrier.cluster.arrive.aligned;
+  barrier.cluster.wait.aligned;
+)"},
+    {"RemoteRelaxed", kHopper, 2, 32, 2, R"(
+  @first mbarrier.init.shared.b64 [base+4096], 1;
+  barrier.cluster.arrive.aligned;
+  barrier.cluster.wait.aligned;
+  xor.b32 a, rank, 1; mapa.shared::cluster.u32 c, base, a;
+  @first st.shared::cluster.b32 [c], lane;
+  fence.acq_rel.cluster; //! RACE-RW
+  @first mbarrier.arrive.relaxed.cluster.shared::cluster.b64 _, [c+4096]; //! RACE-RW: @first mbarrier.arrive.relaxed.cta.shared::cluster.b64 _, [c+4096];
+WAIT:
+  mbarrier.try_wait.parity.relaxed.cluster.shared.b64 q, [base+4096], 0; @!q bra WAIT; //! RACE-RW: mbarrier.try_wait.parity.relaxed.cta.shared.b64 q, [base+4096], 0; @!q bra WAIT;
+  fence.acq_rel.cluster; //! RACE-RW
+  ld.shared.b32 b, [base];
+  barrier.cluster.arrive.aligned;
+  barrier.cluster.wait.aligned;
+)"},
+    {"NearScope", kHopper, 2, 64, 2, R"(
+  @first mbarrier.init.shared.b64 [base+4096], 32;
+  barrier.cluster.arrive.aligned;
+  barrier.cluster.wait.aligned;
+  @p st.shared.b32 [base], warp;
+  mapa.shared::cluster.u32 c, base, rank;
+  @p mbarrier.arrive.release.cta.shared::cluster.b64 _, [c+4096]; //! RACE-RW: @p mbarrier.arrive.relaxed.cta.shared::cluster.b64 _, [c+4096];
+WAIT:
+  mbarrier.try_wait.parity.acquire.cta.shared.b64 q, [base+4096], 0; @!q bra WAIT;
+  ld.shared.b32 b, [base];
+  barrier.cluster.arrive.aligned;
+  barrier.cluster.wait.aligned;
+)"},
     {"RemoteStore", kHopper, 2, 32, 2, R"(
   @first mbarrier.init.shared.b64 [base+4096], 1;
   barrier.cluster.arrive.aligned;
@@ -512,6 +555,25 @@ INSTANTIATE_TEST_SUITE_P(Kernels, Races, testing::ValuesIn(kKernels),
                          [](const auto &info) { return std::string(info.param.name); });
 
 /// Two accumulators that overlap: in order on the hardware, not by PTX's words.
+TEST(RacesScope, LeniencyTakesEveryScopeForCluster) {
+  const Kernel k = {"", kHopper, 2, 32, 2, ""};
+  std::string body = R"(
+  @first mbarrier.init.shared.b64 [base+4096], 1;
+  barrier.cluster.arrive.aligned;
+  barrier.cluster.wait.aligned;
+  xor.b32 a, rank, 1; mapa.shared::cluster.u32 c, base, a;
+  @first st.shared::cluster.b32 [c], lane;
+  @first mbarrier.arrive.shared::cluster.b64 _, [c+4096];
+WAIT:
+  mbarrier.try_wait.parity.shared.b64 q, [base+4096], 0; @!q bra WAIT;
+  ld.shared.b32 b, [base];
+  barrier.cluster.arrive.aligned;
+  barrier.cluster.wait.aligned;
+)";
+  EXPECT_EQ(run(k, body, false, 1, /*isa=*/false, /*strictScope=*/true), "RACE-RW");
+  EXPECT_EQ(run(k, body, false, 1, /*isa=*/false, /*strictScope=*/false), "");
+}
+
 TEST(RacesPipe, OnlyTheHardwareOrders) {
   const Kernel k = {"", kBlackwell, 1, 128, 1, ""};
   std::string body = R"(
