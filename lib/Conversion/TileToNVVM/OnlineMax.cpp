@@ -98,10 +98,16 @@ private:
     // of lag / c, with 1 / c made smaller by 2^-20: that covers what is rounded here
     // (2^-22 of -d / c) and there (2^-23 of d).
     constexpr double shrink = 1.0 - 1.0 / (1 << 20), part = 0.75;
+    // Of a tiny c both may pass the largest number. Infinite, they would make the bound of
+    // a row without keys (d = +inf) NaN, which nothing exceeds; smaller, they bring a bound
+    // above zero nearer to it and leave one below zero there, where all exceeds it.
     Type f32 = b.getF32Type();
-    Value inverse = arith::DivFOp::create(b, floatConstant(b, f32, shrink), adaptor.getScale());
+    Value most = floatConstant(b, f32, std::numeric_limits<float>::max());
+    auto finite = [&](Value number) { return arith::MinNumFOp::create(b, number, most); };
+    Value inverse =
+        finite(arith::DivFOp::create(b, floatConstant(b, f32, shrink), adaptor.getScale()));
     double lag = op.getLag()->convertToDouble();
-    Value slack = arith::MulFOp::create(b, inverse, floatConstant(b, f32, part * lag));
+    Value slack = finite(arith::MulFOp::create(b, inverse, floatConstant(b, f32, part * lag)));
     Value negated = arith::NegFOp::create(b, reference);
     Value bound = math::FmaOp::create(b, negated, inverse, slack);
     return arith::BitcastOp::create(b, b.getI32Type(), bound);
