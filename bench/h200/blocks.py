@@ -8,7 +8,7 @@ blocks.py measure FOLDER    on the GPU's: time per visited block beside that of 
                             widest mask of the same head dimension; --csv FILE for rows
 
 A tile of queries visits each block of keys in which its mask keeps a pair. Kernels of
-one head dimension take turns, as in measure.py; numbers are medians of the rounds.
+one head dimension take turns; numbers are medians of the rounds.
 """
 
 import argparse
@@ -72,7 +72,7 @@ def visited(entry):
 def measure(folder, options):
     import torch
     from implementations import Case, Ours, Tensors
-    from measure import Probe, block
+    from turns import Probe, median, take_turns
 
     probe = Probe()
     processors = torch.cuda.get_device_properties(0).multi_processor_count
@@ -89,22 +89,18 @@ def measure(folder, options):
             first = outputs.setdefault(entry["left"], tensors.o.clone())
             assert torch.equal(first, tensors.o), f"{entry['folder']}: expected the bits of the kernel before it"
         del outputs
-        turns = [[] for _ in entries]
-        for turn in range(options.rounds + 1):
-            for kernel, taken in zip(kernels, turns):
-                once, _ = block(kernel, 2, probe)
-                taken.append(block(kernel, max(3, round(options.seconds / once)), probe))
+        taken = take_turns(kernels, options.rounds, options.seconds, probe)
         widest = None
-        for entry, taken in zip(entries, turns):
-            # The first round brings everybody to one temperature.
-            seconds, ghz = sorted(taken[1:])[len(taken[1:]) // 2]
+        for entry, turns in zip(entries, taken):
+            middle = median(turns)
             blocks = visited(entry) * case.batch * case.heads
-            nanoseconds = seconds * 1e9 * processors / blocks
+            nanoseconds = middle.seconds * 1e9 * processors / blocks
             # Narrow masks draw less power, so the chip clocks higher: cycles compare work.
-            cycles = nanoseconds * ghz
+            cycles = nanoseconds * middle.ghz
             widest = widest or (nanoseconds, cycles)
             row = dict(head_dim=dim, left="causal" if entry["left"] is None else entry["left"], work=entry["work"],
-                       blocks=blocks, milliseconds=f"{seconds * 1e3:.3f}", ghz=f"{ghz:.3f}", cycles_per_block=f"{cycles:.0f}",
+                       blocks=blocks, milliseconds=f"{middle.seconds * 1e3:.3f}", ghz=f"{middle.ghz:.3f}",
+                       cycles_per_block=f"{cycles:.0f}",
                        time_ratio=f"{nanoseconds / widest[0]:.3f}", cycle_ratio=f"{cycles / widest[1]:.3f}")
             results.append(row)
             print(*(f"{key} {value}" for key, value in row.items()), flush=True)

@@ -26,6 +26,7 @@ from pathlib import Path
 
 import torch
 from implementations import PEERS, Case, Jax, Ours, Tensors, Unavailable, Yardstick
+from turns import Probe, median, spread, take_turns
 
 import fa4
 
@@ -55,25 +56,6 @@ class Watch(threading.Thread):
     def watts(self, begin, end):
         inside = [w for t, w, _ in self.samples if begin <= t <= end]
         return sum(inside) / len(inside) if inside else math.nan
-
-
-class Probe:
-    """Cycles per nanosecond of one multiprocessor, right behind what ran before."""
-
-    def __init__(self):
-        files = {name: (HERE / name).read_bytes() for name in ("probe.json", "probe.ptx")}
-        data = json.loads(files["probe.json"])
-        major, minor = torch.cuda.get_device_capability()
-        assert f"{major}{minor}" == data["target"][3:], "the probe is for another chip"
-        self.result = torch.zeros(2, dtype=torch.int64, device="cuda")
-        self.prepared = fa4.Kernel(files, "probe").prepare(result=self.result)
-
-    def launch(self):
-        self.prepared.launch(torch.cuda.current_stream().cuda_stream)
-
-    def read(self):
-        cycles, nanoseconds = self.result.tolist()
-        return cycles / nanoseconds
 
 
 class Judge:
@@ -147,49 +129,19 @@ def wait(implementation):
     torch.cuda.synchronize()
 
 
-def block(implementation, runs, probe):
-    """(seconds per run, GHz) of runs back to back."""
-    on_host = hasattr(implementation, "wait")
-    begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-    started = time.perf_counter()
-    begin.record()
-    for _ in range(runs):
-        implementation.launch()
-    end.record()
-    if on_host:
-        implementation.wait()
-    else:
-        end.synchronize()
-    elapsed = time.perf_counter() - started if on_host else begin.elapsed_time(end) * 1e-3
-    probe.launch()
-    torch.cuda.synchronize()
-    return elapsed / runs, probe.read()
-
-
 def measure(case, options, probe, watch, failures):
     """Rows of the log for one case."""
     tensors, good = prepare(case, options, failures)
-    rows = [dict(impl=i.name, errors=e, seconds=[], ghz=[], watts=[]) for i, e in good]
-    for round_number in range(options.rounds + 1):
-        for (implementation, _), row in zip(good, rows):
-            once, _ = block(implementation, 2, probe)
-            runs = max(3, round(options.seconds / once))
-            for _ in range(runs // 3):
-                implementation.launch()
-            begin = time.time()
-            seconds, ghz = block(implementation, runs, probe)
-            if round_number:  # the first round brings everybody to one temperature
-                row["seconds"].append(seconds)
-                row["ghz"].append(ghz)
-                row["watts"].append(watch.watts(begin, time.time()))
+    taken = take_turns([i for i, _ in good], options.rounds, options.seconds, probe)
+    rows = []
+    for (implementation, errors), turns in zip(good, taken):
+        rows.append(dict(impl=implementation.name, errors=errors, seconds=[t.seconds for t in turns],
+                         ghz=[t.ghz for t in turns], watts=[watch.watts(t.begin, t.end) for t in turns],
+                         direction="forward", dtype="f16" if implementation.name == "jax-f16" else case.dtype,
+                         head_dim=case.head_dim, seqlen=case.seqlen, causal=int(case.causal),
+                         tflops=case.flop / median(turns).seconds * 1e-12, spread=spread(turns)))
     del tensors, good
     torch.cuda.empty_cache()
-    for row in rows:
-        times = sorted(row["seconds"])
-        median = times[len(times) // 2]
-        row.update(direction="forward", dtype="f16" if row["impl"] == "jax-f16" else case.dtype,
-                   head_dim=case.head_dim, seqlen=case.seqlen, causal=int(case.causal),
-                   tflops=case.flop / median * 1e-12, spread=(times[-1] - times[0]) / median)
     return rows
 
 

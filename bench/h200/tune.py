@@ -73,7 +73,8 @@ def prepare(options):
 def measure(options):
     import torch
     from implementations import Case, Ours, Tensors
-    from measure import Judge, Probe, block
+    from measure import Judge
+    from turns import Probe, median, spread, take_turns
     torch.manual_seed(int(time.time()))
     probe, begun = Probe(), time.time()
     entries = json.loads((options.folder / "index.json").read_text())
@@ -93,25 +94,17 @@ def measure(options):
             kernel.launch()
             errors, passed = judge.check(tensors.o, tensors.lse)
             if passed:
-                tried.append((kernel, []))
+                tried.append(kernel)
             else:
                 failures.append(f"{case} {kernel.name}: WRONG {errors}")
-        for turn in range(options.rounds + 1):
-            # The chip's clock remembers who ran before: nobody always follows the same one.
-            for kernel, seconds in tried if turn % 2 else reversed(tried):
-                once, _ = block(kernel, 2, probe)
-                runs = max(3, round(options.seconds / once))
-                block(kernel, max(1, runs // 3), probe)
-                taken, _ = block(kernel, runs, probe)
-                if turn:  # the first round brings everybody to one temperature
-                    seconds.append(taken)
-        for kernel, seconds in tried:
-            middle = sorted(seconds)[len(seconds) // 2]
+        # Two tiles may differ by less than the one before does to the clock.
+        taken = take_turns(tried, options.rounds, options.seconds, probe, there_and_back=True)
+        for kernel, turns in zip(tried, taken):
             schedule = kernel.name.removeprefix("fa4-").replace("fa4", "default")
             rows.append(dict(head_dim=case.head_dim, causal=int(case.causal), seqlen=case.seqlen, schedule=schedule,
                              tile=tiles[case.head_dim, case.causal, schedule],
-                             tflops=f"{case.flop / middle * 1e-12:.1f}",
-                             spread=f"{(max(seconds) - min(seconds)) / middle:.4f}"))
+                             tflops=f"{case.flop / median(turns).seconds * 1e-12:.1f}",
+                             spread=f"{spread(turns):.4f}"))
         print(case, *(f"{r['schedule']} {r['tflops']}" for r in rows[len(rows) - len(tried):]), *failures, flush=True)
         del tensors, judge, tried
         with options.csv.open("w", newline="") as stream:
