@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Forward attention on a Hopper GPU: ours beside its peers, in one process.
 
-Protocol: every implementation of a case in turn, round after round, so that heat and
-clock are shared. A turn is a third of a block to warm up, then a block of --seconds
-back to back between two events; the number is the median of the rounds, the spread
-(largest - smallest) / median. The chip is limited by power in all of this, so its clock
-is read by a small kernel right behind each block and logged beside the number. No
-number without a check: fp64 rows of two heads and cuDNN's whole output, on poisoned
-results.
+Protocol: every implementation of a case in turn, round after round, every other one in
+reverse, so that heat and clock are shared. A turn is a third of a block to warm up,
+then a block of --seconds back to back between two events; the number is the median of
+the rounds, the spread (largest - smallest) / median. The chip is limited by power in all
+of this, so its clock is read by a small kernel right behind each block and logged beside
+the number. No number without a check: fp64 rows of two heads and cuDNN's whole output,
+on poisoned results.
 
 Cases are taken in an order of importance until --limit seconds are over. Writes
 direction,dtype,head_dim,seqlen,causal,impl,tflops,spread and a log with clocks, power,
@@ -161,7 +161,7 @@ def main():
     parser.add_argument("--yardstick", type=Path, help="folder with a hand-written kernel's cubins and v.json")
     parser.add_argument("--peers", nargs="*", default=list(PEERS), choices=list(PEERS), help="default: all")
     parser.add_argument("--cases", nargs="*", type=parse_case, metavar="DIM:LENGTH:CAUSAL")
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--seconds", type=float, default=0.25, help="of a block")
     parser.add_argument("--limit", type=float, default=540, help="seconds after which no case is begun")
     parser.add_argument("--csv", type=Path, default=HERE.parent / "results" / "h200.csv")

@@ -98,7 +98,7 @@ def measure(options):
             else:
                 failures.append(f"{case} {kernel.name}: WRONG {errors}")
         # Two tiles may differ by less than the one before does to the clock.
-        taken = take_turns(tried, options.rounds, options.seconds, probe, there_and_back=True)
+        taken = take_turns(tried, options.rounds, options.seconds, probe)
         for kernel, turns in zip(tried, taken):
             schedule = kernel.name.removeprefix("fa4-").replace("fa4", "default")
             rows.append(dict(head_dim=case.head_dim, causal=int(case.causal), seqlen=case.seqlen, schedule=schedule,
@@ -175,7 +175,7 @@ def main():
     mode = modes.choices["measure"]
     mode.add_argument("--csv", type=Path, required=True)
     mode.add_argument("--commit", default="commit unknown")
-    mode.add_argument("--rounds", type=int, default=3)
+    mode.add_argument("--rounds", type=int, default=4)
     mode.add_argument("--seconds", type=float, default=0.1, help="of a block of runs")
     mode.add_argument("--limit", type=float, default=120, help="seconds after which no case is begun")
     mode = modes.add_parser("write")

@@ -64,16 +64,17 @@ def block(implementation, runs, probe):
     return elapsed / runs, probe.read()
 
 
-def take_turns(implementations, rounds, seconds, probe, there_and_back=False):
+def take_turns(implementations, rounds, seconds, probe):
     """Of each implementation the turns of all rounds, blocks of about that many seconds.
 
-    there_and_back: every other round in reverse, so that nobody always follows the same
-    one, where differences are as small as what the one before does to the clock.
+    Every other round goes in reverse: who follows one that draws little power finds a
+    cooler chip, by up to 5 % (docs/Performance.md), so nobody always follows the same one.
+    An even number of rounds has as many of each.
     """
     taken = [[] for _ in implementations]
     for number in range(rounds + 1):
         order = list(zip(implementations, taken))
-        for implementation, turns in reversed(order) if there_and_back and number % 2 else order:
+        for implementation, turns in reversed(order) if number % 2 else order:
             once, _ = block(implementation, 2, probe)
             runs = max(3, round(seconds / once))
             for _ in range(runs // 3):
