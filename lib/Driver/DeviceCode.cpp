@@ -23,6 +23,7 @@
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/IR/InstIterator.h"
@@ -43,6 +44,8 @@
 #include "llvm/Transforms/Scalar/LoopRotation.h"
 #include "llvm/Transforms/Scalar/Reassociate.h"
 #include "llvm/Transforms/Scalar/SimplifyCFG.h"
+
+#include <algorithm>
 
 using namespace mlir;
 
@@ -291,7 +294,11 @@ llvm::Expected<std::string> DeviceCode::emitPtx() {
   if (refused || !complaints.empty()) {
     return llvm::createStringError("expected LLVM's back end to write PTX, but got: " + complaints);
   }
-  return text.str().str();
+  // PTX is ASCII. LLVM escapes the name of a source file but in comments beside `.loc`.
+  std::string ptx = text.str().str();
+  std::replace_if(
+      ptx.begin(), ptx.end(), [](char character) { return !llvm::isASCII(character); }, '?');
+  return ptx;
 }
 
 } // namespace fa4::driver

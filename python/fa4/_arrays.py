@@ -51,7 +51,8 @@ def host_array(name: str, dtype: str, value: Any) -> np.ndarray:
         array = array.view(np.uint16)
     if array.dtype != NUMPY_TYPES[dtype]:
         wanted = "uint16 bits of bf16 (fa4.to_bf16 rounds)" if dtype == "bf16" else NUMPY_TYPES[dtype].name
-        raise ArgumentError(f"expected the elements of '{name}' to be {wanted}, but got {array.dtype.name}")
+        raise ArgumentError(f"expected the elements of '{name}' to be {wanted}, but got "
+                            f"{array.dtype.name if array.dtype.isnative else f'{array.dtype.name} in the other byte order'}")
     return array
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import os
 import shutil
 import sys
 import tempfile
@@ -50,10 +51,18 @@ def compile(  # noqa: A001  (the package's verb: fa4.compile)
         text, name = module.module(), "attention"
     elif isinstance(module, Path):
         text, name = module.read_text(encoding="utf-8"), module.stem
-    else:
+    elif isinstance(module, str):
         text, name = module, "kernel"
+    else:
+        raise ArgumentError("expected module to be MLIR text, a Path or an fa4.Attention, "
+                            f"but got {type(module).__name__}")
+    if target == "cpu":
+        raise ArgumentError("expected target to be a chip, but got 'cpu', for which fa4c runs modules itself "
+                            "(fa4c --target=cpu --run); fa4.simulate runs a chip's kernel on this machine")
     fa4c = _tools.find_tool("fa4c")
-    assembler = Path(ptxas) if ptxas is not None else _tools.find_ptxas()
+    assembler = _tools.find_ptxas() if ptxas is None else Path(ptxas)
+    if assembler and not os.access(assembler, os.X_OK):
+        raise ToolError(f"expected ptxas to be a program, but got '{assembler}'")
     options = [f"--target={target}"]
     if entry is not None:
         options.append(f"--entry={entry}")
@@ -77,7 +86,7 @@ def _run_compiler(fa4c: Path, text: str, name: str, options: list[str]) -> Files
         source = folder / f"{name}.mlir"
         source.write_text(text, encoding="utf-8")
         # Diagnostics name the file as the command line does: relative to the folder.
-        command = [str(fa4c), *options, source.name, "-o", "out"]
+        command = [str(fa4c), *options, "-o", "out", "--", source.name]
         result = _tools.run_tool(command, cwd=folder)
         log = result.stderr
         if result.returncode == 1:

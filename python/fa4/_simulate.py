@@ -17,6 +17,17 @@ from fa4._errors import ArgumentError, SimulationFault, ToolError
 from fa4._kernel import Kernel
 
 
+_CHOICES = {"schedule": ("block", "random"), "mma": ("exact", "f32", "f64"),
+            "approx": ("nearest", "low", "jitter", "edge")}
+
+
+def _check_options(**numbers: tuple[Any, int]) -> None:
+    """fa4-sim ends alike for options that it cannot read and for faults of a kernel."""
+    for name, (value, least) in numbers.items():
+        if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < least:
+            raise ArgumentError(f"expected {name} to be a number from {least}, but got {value!r}")
+
+
 def simulate(
     kernel: Kernel,
     *,
@@ -46,6 +57,10 @@ def simulate(
     kernel never ends, `ArgumentError` for arguments that do not fit.
     """
     kernel.bundle.check_names(arguments)
+    _check_options(seed=(seed, 0), processors=(processors, 1), jobs=(1 if jobs is None else jobs, 1))
+    for option, value in (("schedule", schedule), ("mma", mma), ("approx", approx)):
+        if value not in _CHOICES[option]:
+            raise ArgumentError(f"expected {option} to be one of {', '.join(_CHOICES[option])}, but got {value!r}")
     folder = Path(tempfile.mkdtemp(prefix="fa4-sim-"))
     try:
         bundle = kernel.save(folder / "bundle")

@@ -3,13 +3,32 @@
 
 from __future__ import annotations
 
+import math
+import operator
 import re
 from dataclasses import dataclass
+from typing import Any
 
 from fa4._errors import ArgumentError
 
 _DTYPES = ("bf16", "f16")
 _LAYOUTS = {"bshd": 4, "bhsd": 4}
+
+
+def _is_integer(value: Any) -> bool:
+    """Python's integers and numpy's, but no truth value, which prints as a word."""
+    try:
+        operator.index(value)
+    except TypeError:
+        return False
+    return not isinstance(value, bool)
+
+
+def _is_finite(value: Any) -> bool:
+    try:
+        return math.isfinite(value)
+    except (TypeError, OverflowError):
+        return False
 
 
 @dataclass(frozen=True)
@@ -46,8 +65,17 @@ class Attention:
         if self.layout not in _LAYOUTS:
             raise ArgumentError(f"expected layout to be one of {', '.join(_LAYOUTS)}, but got {self.layout!r}")
         for name, value in (("head_dim", self.head_dim), ("value_dim", self.value_dim)):
-            if value is not None and (not isinstance(value, int) or value < 1):
+            if value is None and name == "value_dim":
+                continue  # that of head_dim
+            if not _is_integer(value) or value < 1:
                 raise ArgumentError(f"expected {name} to be a number from 1, but got {value!r}")
+        if self.window is not None and not (
+                isinstance(self.window, (tuple, list)) and len(self.window) == 2
+                and all(bound is None or _is_integer(bound) for bound in self.window)):
+            raise ArgumentError("expected window to be two integers, or None for no bound, "
+                                f"but got {self.window!r}")
+        if self.scale is not None and not _is_finite(self.scale):
+            raise ArgumentError(f"expected scale to be a finite number, but got {self.scale!r}")
         if self.schedule is not None and not re.match(r"#fa4\.schedule<", self.schedule):
             raise ArgumentError(f"expected schedule to be a #fa4.schedule attribute, but got {self.schedule!r}")
 

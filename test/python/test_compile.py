@@ -80,9 +80,36 @@ def test_options_are_refused():
     text = "func.func @f() { return }"
     with pytest.raises(fa4.ArgumentError, match="expected --target to be cpu or one of"):
         fa4.compile(text, target="tpu")
-    for wrong in (dict(dtype="f32"), dict(layout="sbhd"), dict(head_dim=0), dict(schedule="fast")):
+    with pytest.raises(fa4.ArgumentError, match="expected target to be a chip, but got 'cpu'"):
+        fa4.compile(text, target="cpu")
+    with pytest.raises(fa4.ArgumentError, match=r"expected module to be MLIR text, .* but got NoneType"):
+        fa4.compile(None, target="sm_90a")
+    with pytest.raises(fa4.ToolError, match="expected ptxas to be a program, but got '/nowhere/ptxas'"):
+        fa4.compile(text, target="sm_90a", ptxas="/nowhere/ptxas")
+    for wrong in (dict(dtype="f32"), dict(layout="sbhd"), dict(head_dim=0), dict(head_dim=True),
+                  dict(head_dim=None), dict(value_dim=64.0), dict(schedule="fast"), dict(scale=float("nan")),
+                  dict(scale=10**400), dict(scale="1"), dict(window=7), dict(window=(1,)), dict(window=(1.5, 0)),
+                  dict(window="12")):
         with pytest.raises(fa4.ArgumentError, match=f"expected {next(iter(wrong))} to be"):
             fa4.Attention(**{"head_dim": 64, **wrong})
+
+
+def test_options_of_the_simulator_are_no_faults(affine):
+    good = dict(y=np.zeros(4, np.float32), n=4, factor=0.5)
+    for wrong in (dict(schedule="fair"), dict(mma="x"), dict(approx="x"), dict(seed=-1), dict(processors=0),
+                  dict(jobs=1.5)):
+        with pytest.raises(fa4.ArgumentError, match=f"expected {next(iter(wrong))} to be"):
+            fa4.simulate(affine, **good, **wrong)
+    with pytest.raises(fa4.ArgumentError, match="but got float32 in the other byte order"):
+        fa4.simulate(affine, **{**good, "y": np.zeros(4, ">f4")})
+
+
+def test_any_file_name(tmp_path):
+    source = tmp_path / "-ä b.mlir"
+    source.write_text(fa4.Attention(head_dim=np.int64(64), window=[np.int32(3), None]).module(), encoding="utf-8")
+    kernel = fa4.compile(source, target="sm_90a")
+    assert kernel.ptx.isascii()
+    assert kernel.save(tmp_path / "out").name == "-ä b.json"
 
 
 def test_module_text():
