@@ -21,6 +21,8 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from fa4._errors import ArgumentError
+
 _MANIFEST = "manifest.json"
 _FORMAT = 1
 
@@ -149,4 +151,7 @@ def default_cache() -> Cache:
     if not folder:
         base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
         folder = os.path.join(base, "fa4")
-    return Cache(folder, int(os.environ.get("FA4_CACHE_BYTES", 1 << 30)))
+    limit = os.environ.get("FA4_CACHE_BYTES") or str(1 << 30)
+    if not limit.isdecimal():
+        raise ArgumentError(f"expected FA4_CACHE_BYTES to be a number from 0, but got '{limit}'")
+    return Cache(folder, int(limit))

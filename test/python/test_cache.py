@@ -94,3 +94,6 @@ def test_environment(tmp_path, monkeypatch):
     monkeypatch.setenv("FA4_CACHE_BYTES", "123")
     cache = fa4.default_cache()
     assert cache.folder == tmp_path / "here" and cache.max_bytes == 123
+    monkeypatch.setenv("FA4_CACHE_BYTES", "1G")
+    with pytest.raises(fa4.ArgumentError, match="expected FA4_CACHE_BYTES to be a number from 0, but got '1G'"):
+        fa4.default_cache()
