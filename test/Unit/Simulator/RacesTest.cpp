@@ -308,21 +308,18 @@ WAIT:
 )"},
     {"RemoteArrival", kHopper, 2, 32, 2, R"(
   @first mbarrier.init.shared.b64 [base+4096], 1;
-  barrier.cluster.arrive.aligned;
-  barrier.cluster.wait.aligned;
+  barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;
   xor.b32 a, rank, 1; mapa.shared::cluster.u32 c, base, a;
   @first st.shared::cluster.b32 [c], lane;
   @first mbarrier.arrive.release.cluster.shared::cluster.b64 _, [c+4096]; //! RACE-RW: @first mbarrier.arrive.release.cta.shared::cluster.b64 _, [c+4096];
 WAIT:
   mbarrier.try_wait.parity.acquire.cluster.shared.b64 q, [base+4096], 0; @!q bra WAIT; //! RACE-RW: mbarrier.try_wait.parity.acquire.cta.shared.b64 q, [base+4096], 0; @!q bra WAIT;
   ld.shared.b32 b, [base];
-  barrier.cluster.arrive.aligned;
-  barrier.cluster.wait.aligned;
+  barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;
 )"},
     {"RemoteRelaxed", kHopper, 2, 32, 2, R"(
   @first mbarrier.init.shared.b64 [base+4096], 1;
-  barrier.cluster.arrive.aligned;
-  barrier.cluster.wait.aligned;
+  barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;
   xor.b32 a, rank, 1; mapa.shared::cluster.u32 c, base, a;
   @first st.shared::cluster.b32 [c], lane;
   fence.acq_rel.cluster; //! RACE-RW
@@ -331,21 +328,18 @@ WAIT:
   mbarrier.try_wait.parity.relaxed.cluster.shared.b64 q, [base+4096], 0; @!q bra WAIT; //! RACE-RW: mbarrier.try_wait.parity.relaxed.cta.shared.b64 q, [base+4096], 0; @!q bra WAIT;
   fence.acq_rel.cluster; //! RACE-RW
   ld.shared.b32 b, [base];
-  barrier.cluster.arrive.aligned;
-  barrier.cluster.wait.aligned;
+  barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;
 )"},
     {"NearScope", kHopper, 2, 64, 2, R"(
   @first mbarrier.init.shared.b64 [base+4096], 32;
-  barrier.cluster.arrive.aligned;
-  barrier.cluster.wait.aligned;
+  barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;
   @p st.shared.b32 [base], warp;
   mapa.shared::cluster.u32 c, base, rank;
   @p mbarrier.arrive.release.cta.shared::cluster.b64 _, [c+4096]; //! RACE-RW: @p mbarrier.arrive.relaxed.cta.shared::cluster.b64 _, [c+4096];
 WAIT:
   mbarrier.try_wait.parity.acquire.cta.shared.b64 q, [base+4096], 0; @!q bra WAIT;
   ld.shared.b32 b, [base];
-  barrier.cluster.arrive.aligned;
-  barrier.cluster.wait.aligned;
+  barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;
 )"},
     {"RemoteStore", kHopper, 2, 32, 2, R"(
   @first mbarrier.init.shared.b64 [base+4096], 1;
