@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Speeds that the cost model predicts for the H200 against those in
 # bench/results/{h200,h200_tiles}.csv, as bench/results/model.csv.
-#   COUNT=1   compile and disassemble the kernels again for bench/results/model_counts.csv
+#   COUNT=1   compile and disassemble the kernels of h200.csv again for bench/results/model_counts.csv
 #   FA4C      the compiler (default: build/bin/fa4c), only with COUNT
 #   PREDICT   the program of `ninja fa4-predict` (default: build/model/fa4-predict)
 set -euo pipefail
