@@ -4,9 +4,10 @@
 
 kernels.py --fa4c FA4C --work FOLDER --csv FILE: compiles every kernel of h200.csv,
 disassembles it, and counts its shortest loop with products and exponentials, which is the one
-without a mask. Counts of other kernels stay in the file: those of h200_tiles.csv were measured
-and counted with the compiler of their day, and today's counts would not explain them. Blocks that a forward branch of the loop skips (a new maximum,
-a rescale) are rare under the lazy rule and not counted."""
+without a mask. Blocks that a forward branch of the loop skips (a new maximum, a rescale) are
+rare under the lazy rule and not counted. Counts of other kernels stay in the file: those of
+h200_tiles.csv were measured and counted with the compiler of their day, and today's counts
+would not explain them."""
 
 import argparse
 import csv

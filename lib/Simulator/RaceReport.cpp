@@ -21,7 +21,7 @@ using namespace fa4::sim;
 static constexpr size_t kMaxReports = 16;
 
 /// An order that is there but for the scope of its signal.
-static constexpr const char *widerScope =
+static constexpr const char *kWiderScope =
     ".cluster scope at both the arrival and the wait of the mbarrier between the two CTAs";
 
 static bool isGenericProxy(RaceKind kind) {
@@ -65,7 +65,7 @@ std::string Races::missingTensor(const Current &now, const RaceRecord &r) const 
            "promise for different accumulators, separates the two";
   }
   if (knows(mine.outside.tensor, r)) {
-    return widerScope;
+    return kWiderScope;
   }
   if (!knows(*now.generic, r)) {
     if (now.record.kind == RaceKind::Mma && r.kind != RaceKind::Mma) {
@@ -85,7 +85,7 @@ std::string Races::missingTensor(const Current &now, const RaceRecord &r) const 
 std::string Races::missing(const Current &now, const RaceRecord &r) const {
   bool own = r.warp == number(*now.warp) && r.cluster == cluster.index;
   if (!knows(*now.generic, r) && knows(warps[number(*now.warp)].outside.generic, r)) {
-    return widerScope;
+    return kWiderScope;
   }
   if (now.async && own && isGenericProxy(r.kind) && !knows(*now.generic, r)) {
     // The access followed the issue and did not wait for the operation's end.

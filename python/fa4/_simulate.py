@@ -15,6 +15,7 @@ from fa4._arrays import Empty, host_array
 from fa4._bundle import Values
 from fa4._errors import ArgumentError, SimulationFault, ToolError
 from fa4._kernel import Kernel
+from fa4._spec import is_integer
 
 
 _CHOICES = {"schedule": ("block", "random"), "mma": ("exact", "f32", "f64"),
@@ -24,7 +25,7 @@ _CHOICES = {"schedule": ("block", "random"), "mma": ("exact", "f32", "f64"),
 def _check_options(**numbers: tuple[Any, int]) -> None:
     """fa4-sim ends alike for options that it cannot read and for faults of a kernel."""
     for name, (value, least) in numbers.items():
-        if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < least:
+        if not is_integer(value) or value < least:
             raise ArgumentError(f"expected {name} to be a number from {least}, but got {value!r}")
 
 

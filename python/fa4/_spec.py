@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import math
-import operator
 import re
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from fa4._errors import ArgumentError
 
@@ -15,13 +16,9 @@ _DTYPES = ("bf16", "f16")
 _LAYOUTS = {"bshd": 4, "bhsd": 4}
 
 
-def _is_integer(value: Any) -> bool:
+def is_integer(value: Any) -> bool:
     """Python's integers and numpy's, but no truth value, which prints as a word."""
-    try:
-        operator.index(value)
-    except TypeError:
-        return False
-    return not isinstance(value, bool)
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
 def _is_finite(value: Any) -> bool:
@@ -67,11 +64,11 @@ class Attention:
         for name, value in (("head_dim", self.head_dim), ("value_dim", self.value_dim)):
             if value is None and name == "value_dim":
                 continue  # that of head_dim
-            if not _is_integer(value) or value < 1:
+            if not is_integer(value) or value < 1:
                 raise ArgumentError(f"expected {name} to be a number from 1, but got {value!r}")
         if self.window is not None and not (
                 isinstance(self.window, (tuple, list)) and len(self.window) == 2
-                and all(bound is None or _is_integer(bound) for bound in self.window)):
+                and all(bound is None or is_integer(bound) for bound in self.window)):
             raise ArgumentError("expected window to be two integers, or None for no bound, "
                                 f"but got {self.window!r}")
         if self.scale is not None and not _is_finite(self.scale):
